@@ -48,23 +48,19 @@ LIBS := -lbpf -ldw -lelf -lz -lzstd -liberty -lm -pthread
 PROCESSOR := $(firstword $(subst -, ,$(shell $(CC) -dumpmachine)))
 of_others = $(filter-out %_$(PROCESSOR).c,$(filter %_x86_64.c %_aarch64.c,$(1)))
 native    = $(filter-out $(call of_others,$(1)),$(1))
-USER_SRC  := $(call native,$(filter-out user/cmd/%,$(wildcard user/*/*.c)))
-CMD_SRC   := $(wildcard user/cmd/*.c)
-PROBE_SRC := $(wildcard usdt-probes/*.c)
-# libebtrace-preload.so: of the probe library it has the parts that need nothing of a ring.
-PRELOAD_SRC := $(call native,$(wildcard usdt-probes/preload/*.c)) \
-               $(addprefix usdt-probes/,sampler.c fork_mark.c confined.c pages.c file_id.c \
-                 frame_pointers.c trace_stream.c module_file.c)
+# The sources in folders and in those below them.
+in_folder = $(sort $(shell find $(1) -name '$(or $(2),*).c'))
+in_user = $(call native,$(call in_folder,$(addprefix user/,$(1))))
+# All but the commands; some of these where not all is built.
+FOLDERS   ?= $(filter-out cmd man,$(notdir $(wildcard user/*)))
+USER_SRC  := $(call in_user,$(FOLDERS))
+CMD_SRC   := $(call in_user,cmd)
+# What is linked into a library that programs link, and into one that is preloaded; then each one's own.
+SHARED_SRC  := $(wildcard usdt-probes/shared/*.c)
+PROBE_SRC   := $(wildcard usdt-probes/*.c) $(SHARED_SRC)
+PRELOAD_SRC := $(call native,$(wildcard usdt-probes/preload/*.c)) $(SHARED_SRC)
 BPF_SRC   := $(wildcard bpf/*.bpf.c)
-# What libebtrace is made of: the cursor, the ring codec, and what they stand on. Captures need
-# zlib and zstd, histograms libm, and names of functions libiberty, which whoever links it shall not.
-CAPTURE_SRC := $(wildcard user/codec/capture*.c) user/base/compress.c
-LIB_SRC   := $(filter-out $(CAPTURE_SRC) user/base/histogram.c user/base/demangle%,$(wildcard user/codec/*.c) \
-             $(wildcard user/base/*.c)) \
-             user/core/kinds.c user/source/cursor.c user/source/ring_header.c user/source/ring_reader.c \
-             user/proc/ringfile.c user/proc/maps.c user/proc/process.c user/proc/regular.c user/proc/pagemap.c \
-             user/proc/memory_reader.c
-UNIT_SRC  := $(call native,$(wildcard tests/unit/test_*.c))
+UNIT_SRC  := $(call native,$(call in_folder,tests/unit,test_*))
 PROG_SRC  := $(call native,$(wildcard tests/prog/*.c))
 # Hostile programs, and makers of hostile files.
 ATTACK_SRC := $(wildcard tests/attack/*.c)
@@ -100,12 +96,12 @@ $(O)/preload-dir: FORCE
 	@mkdir -p $(@D)
 	@echo '$(PRELOAD_FROM_BIN)' >$@.tmp
 	$(replace)
-$(O)/user/engine/mem_record.o: $(O)/preload-dir
+$(O)/user/engine/record/record.o: $(O)/preload-dir
 
 # Their scripts and styles are inside them.
-$(O)/user/sink/flame_svg.o: user/sink/flame.js user/sink/flame.css
-$(O)/user/sink/pages_html.o: user/sink/pages.js user/sink/pages.css
-$(O)/user/sink/mem_timeline_svg.o: user/sink/timeline.js user/sink/timeline.css
+$(O)/user/report/flame_svg.o: user/report/flame.js user/report/flame.css
+$(O)/user/report/pages/html.o: user/report/pages/pages.js user/report/pages/pages.css
+$(O)/user/report/mem/timeline_svg.o: user/report/mem/timeline.js user/report/mem/timeline.css
 
 $(foreach s,bash zsh fish,$(eval $(O)/user/cmd/completion_$s.o: user/cmd/completion.$s))
 
@@ -114,10 +110,8 @@ $(O)/usdt-probes/%.o: EBT_CFLAGS += -ftls-model=initial-exec
 # Stacks from inside a probe are walked by frame pointers, by BPF and by bpftrace.
 $(O)/usdt-probes/%.o $(O)/tests/prog/%.o: EBT_CFLAGS += -fno-omit-frame-pointer
 # A BPF program compiled for user space, with helpers of the test's own.
-$(O)/tests/unit/test_bpf_marker.o $(O)/tests/unit/test_bpf_alloc.o $(O)/tests/unit/test_bpf_sched.o \
-$(O)/tests/unit/test_bpf_ocaml_alloc.o $(O)/tests/unit/test_bpf_ocaml_stack.o \
-$(O)/tests/unit/test_bpf_c_stack.o $(O)/tests/unit/test_bpf_faults.o: EBT_CFLAGS += -Ivmlinux
-$(call obj,$(wildcard user/source/bpf*.c)): | $(O)/bpf/ebtrace.skel.h
+$(O)/tests/unit/bpf/%.o: EBT_CFLAGS += -Ivmlinux
+$(call obj,$(wildcard user/source/bpf/*.c)): | $(O)/bpf/ebtrace.skel.h
 
 # BTF has the names of the sources, which shall not depend on where they are built.
 BPF_CFLAGS := -O2 -g -ffile-prefix-map=$(CURDIR)=. -target bpf -mcpu=v3 -Wall -Wextra \
@@ -137,9 +131,9 @@ $(O)/libuser.a: $(call obj,$(USER_SRC))
 	$(say) AR $@
 	$(Q)rm -f $@ && $(AR) rcs $@ $^
 # The formats that both sides write.
-MEMTRACE_WRITER := $(O)/usdt-probes/memtrace_write.o
-PROBE_WRITERS := $(MEMTRACE_WRITER) $(O)/usdt-probes/pagetrace_write.o
-$(PROBE_WRITERS): $(O)/usdt-probes/%.o: user/codec/%.c
+MEMTRACE_WRITER := $(O)/usdt-probes/codec/memtrace/write.o
+PROBE_WRITERS := $(MEMTRACE_WRITER) $(O)/usdt-probes/codec/pagetrace/write.o
+$(PROBE_WRITERS): $(O)/usdt-probes/%.o: user/%.c
 	$(say) CC $<
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(EBT_CFLAGS) -c $< -o $@
@@ -169,10 +163,17 @@ $(O)/libebtrace-preload.so: $(call obj,$(PRELOAD_SRC)) $(MEMTRACE_WRITER) $(LOAD
 	$(say) LD $@
 	$(Q)$(CC) -shared -static-libgcc -Wl,-soname,libebtrace-preload.so -Wl,-Bsymbolic-functions -Wl,-z,initfirst \
 		-Wl,--version-script=usdt-probes/preload/exports.map $(LDFLAGS) $^ -o $@
-$(O)/libebtrace.a: $(call obj,$(LIB_SRC))
+# Of the tracer, what is exported and what that needs; the names of the rest are its own.
+$(O)/libebtrace.o: $(O)/libuser.a
+	$(say) LD $@
+	$(Q)readelf -sW $< | awk '$$5 == "GLOBAL" && $$6 == "DEFAULT" && $$7 != "UND" && $$8 ~ /^ebt_/ \
+		{ print "-Wl,-u," $$8 }' >$@.exports
+	$(Q)$(CC) -r -nostdlib @$@.exports $< -o $@
+	$(Q)$(OBJCOPY) -w --keep-global-symbol='ebt_*' $@
+$(O)/libebtrace.a: $(O)/libebtrace.o
 	$(say) AR $@
 	$(Q)rm -f $@ && $(AR) rcs $@ $^
-$(O)/libebtrace.so: $(call obj,$(LIB_SRC))
+$(O)/libebtrace.so: $(O)/libebtrace.o
 	$(say) LD $@
 	$(Q)$(CC) -shared -Wl,-soname,libebtrace.so.1 $(LDFLAGS) $^ -pthread -o $@
 	$(Q)ln -sf libebtrace.so $(O)/libebtrace.so.1
@@ -196,13 +197,13 @@ $(O)/tests/unit/%: $(O)/tests/unit/%.o $(O)/libuser.a $(O)/libebtrace-probes.a
 	$(say) LD $@
 	$(Q)$(CC) $(LDFLAGS) $^ $(LIBS) -pthread -ldl -o $@
 # Parts of the library that is preloaded; all of it would interpose the test's own calls.
-$(O)/tests/unit/test_preload: $(call obj,$(addprefix usdt-probes/,$(addprefix preload/,mappings.c objects.c \
-                                filters.c trace_file.c) confined.c pages.c file_id.c))
-$(O)/tests/unit/test_section: $(call obj,$(addprefix usdt-probes/,preload/section.c confined.c frame_pointers.c))
-$(O)/tests/unit/test_backtrace: $(call obj,$(addprefix usdt-probes/,$(addprefix preload/,backtrace.c \
-                                  backtrace_$(PROCESSOR).c) confined.c pages.c frame_pointers.c))
+$(addprefix $(O)/tests/unit/usdt-probes/,test_preload test_section test_backtrace): $(call obj,$(SHARED_SRC)) $(MEMTRACE_WRITER)
+preload_parts = $(call obj,$(addprefix usdt-probes/preload/,$(1)))
+$(O)/tests/unit/usdt-probes/test_preload: $(call preload_parts,mappings.c objects.c filters.c trace_file.c)
+$(O)/tests/unit/usdt-probes/test_section: $(call preload_parts,section.c)
+$(O)/tests/unit/usdt-probes/test_backtrace: $(call preload_parts,backtrace.c backtrace_$(PROCESSOR).c)
 # Its allocations fail when it wants them to.
-$(O)/tests/unit/test_no_memory: LDFLAGS += -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
+$(O)/tests/unit/format/test_no_memory: LDFLAGS += -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
 # minigc is a program of several files; the library must come behind all of them.
 $(O)/tests/prog/minigc: $(call obj,$(wildcard tests/prog/heap/*.c))
 $(O)/tests/prog/%: $(O)/tests/prog/%.o $(O)/libebtrace-probes.a
@@ -225,7 +226,7 @@ clean: ## remove what was built
 
 .PHONY: all help completions clean deps demo check nightly bench fuzz lint install uninstall deb golden tests unit-tests
 # The program with one kind more in the list: only what is made of the list's kinds is another.
-KINDS_OBJ := $(O)/kinds/user/core/kinds.o $(O)/kinds/user/codec/capture_block.o
+KINDS_OBJ := $(O)/kinds/user/session/kinds.o $(O)/kinds/user/codec/capture/block.o
 $(O)/kinds/%.o: EBT_CFLAGS := -Itests/kinds $(EBT_CFLAGS)
 $(O)/kinds/%.o: %.c
 	$(say) CC $<
@@ -262,7 +263,7 @@ demo: deps ## trace a real program live and show its timeline
 	@O=$(O) tests/demo.sh
 
 # gcc needs twice the time to optimize what ASan and UBSan insert, and to describe its variables for a
-# debugger, as it needs for -O1 and line numbers. The race test links what libebtrace is made of.
+# debugger, as it needs for -O1 and line numbers. The race test links what reads rings.
 ASAN := address,undefined
 sanitized:
 	@$(MAKE) -j$(JOBS) O=$(O)/asan SAN=$(ASAN) CFLAGS='-O1 -g1' $(O)/asan/ebtrace unit-tests
@@ -270,7 +271,7 @@ sanitized:
 check: deps ## run every test
 	@$(MAKE) -j$(JOBS) tests lint
 	@$(MAKE) sanitized
-	@$(MAKE) -j$(JOBS) O=$(O)/tsan SAN=thread USER_SRC='$(LIB_SRC)' $(O)/tsan/tests/unit/test_ring_race
+	@$(MAKE) -j$(JOBS) O=$(O)/tsan SAN=thread FOLDERS='base codec session elf proc source/ring' $(O)/tsan/tests/unit/source/ring/test_ring_race
 	@$(MAKE) -j$(JOBS) fuzzers cross-tests
 	@O=$(O) CI=$(CI) FUZZ_SECONDS=$(FUZZ_SECONDS) tests/run.sh
 
@@ -290,41 +291,44 @@ CROSS := aarch64-linux-gnu
 CROSS_CC := $(filter ccache,$(CC)) $(CROSS)-gcc
 CROSS_LDFLAGS := -static -Wl,--defsym=rust_demangle_callback=0 -Wl,--defsym=cplus_demangle_v3_callback=0
 CROSS_HEADERS := -I$(O)/bpf -Ivmlinux -idirafter /usr/include -idirafter /usr/include/$(MULTIARCH)
-CROSS_SRC := $(PROBE_SRC) $(wildcard usdt-probes/preload/*.c) $(wildcard user/*/*.c) $(filter-out %_x86_64.c,$(wildcard $(addprefix tests/,\
-             unit/*.c prog/*.c prog/heap/*.c attack/*.c bench/bench_*.c kinds/*.c fuzz/*.c)))
-CROSS_USER := $(filter-out $(CAPTURE_SRC),$(wildcard $(addprefix user/,base/*.c codec/*.c core/*.c \
-              model/*.c sink/*.c source/ring*.c source/release.c runtime/language.c \
-              proc/usdt_args.c proc/usdt_text.c proc/usdt_operand_aarch64.c runtime/marker_args.c \
-              runtime/marker_operands_aarch64.c))) $(filter user/source/% user/proc/%,$(LIB_SRC))
-CROSS_NAMES := base bpf_marker filter histogram join join_loss join_model json leb128 loss map merge merge_model \
-               ndjson pace pagetrace_damage pagetrace_fixtures pagetrace_lanes \
-               pagetrace_write probes_clock_model processes proto pump ring_codec ring_corrupt ring_horizon \
-               ring_model ring_source ring_writer session stacks stat stat_processes strings text \
-               timebase totals tracks marker_args usdt_args
+CROSS_SRC := $(PROBE_SRC) $(wildcard usdt-probes/preload/*.c) $(call in_folder,user) $(filter-out %_x86_64.c,\
+             $(call in_folder,tests/unit,test_*) $(wildcard $(addprefix tests/,\
+             prog/*.c prog/heap/*.c attack/*.c bench/bench_*.c kinds/*.c fuzz/*.c)))
+# What has tests there, and what these link. Left out are tests that need a library which there is none
+# of for that processor, an emulator that does more than ours, or too long in one.
+CROSS_FOLDERS := base elf proc codec session stream runtime report format source/ring source/file
+CROSS_LEFT_OUT := bpf/test_bpf_c_stack base/test_canvas base/test_demangle base/test_file elf/test_elf elf/test_insn_x86_64 elf/test_notes \
+                  elf/test_sym% codec/capture/% codec/memtrace/test_memtrace_fixtures codec/ring/test_ring_fixtures \
+                  codec/test_fuzz_seeds session/test_kinds runtime/ocaml/% runtime/test_inspect runtime/test_runtimes \
+                  source/ring/test_ring_race source/file/test_capture% source/file/test_memtrace% \
+                  report/test_frame_tree report/test_pprof report/test_reports_loss report/mem/model/test_mem_wrappers \
+                  report/stat/test_replay format/ebt/% format/test_growth format/test_hostile_events format/test_no_memory
+CROSS_UNIT = $(filter-out $(CROSS_LEFT_OUT:%=tests/unit/%.c),$(call in_folder,\
+             $(addprefix tests/unit/,$(filter-out proc,$(CROSS_FOLDERS)) bpf),test_*)) \
+             $(wildcard tests/unit/usdt-probes/test_ring_writer.c tests/unit/usdt-probes/test_probes_clock_model.c)
 cross-tests:
 	@$(MAKE) O=$(O)/$(CROSS) CC='$(CROSS_CC)' CFLAGS='-O2 $(CROSS_HEADERS)' LDFLAGS='$(CROSS_LDFLAGS)' \
-		LIBS='-lm -pthread' USER_SRC='$(sort $(CROSS_USER))' cross-programs
-cross-programs: $(patsubst %.c,$(O)/%,$(wildcard $(CROSS_NAMES:%=tests/unit/test_%.c)))
+		LIBS='-lm -pthread' FOLDERS='$(CROSS_FOLDERS)' cross-programs
+cross-programs: $(patsubst %.c,$(O)/%,$(CROSS_UNIT))
 cross-syntax: | $(O)/bpf/ebtrace.skel.h
 	@printf '%s\n' $(CROSS_SRC) | xargs -P $(JOBS) -n 8 $(CROSS_CC) \
 		$(filter-out -MMD -MP,$(EBT_CFLAGS)) $(CROSS_HEADERS) -fsyntax-only
 	@printf '%s\n' $(BPF_SRC) | xargs -n 1 $(CLANG) $(BPF_CFLAGS) -D__TARGET_ARCH_arm64 -fsyntax-only
 
 FUZZ_SECONDS ?= 10
-FUZZED = $(sort $(LIB_SRC) $(CAPTURE_SRC) \
-           $(addprefix user/source/,memtrace_index.c memtrace_domains.c) \
-           $(addprefix user/proc/,machine.c notes.c elf.c insn_x86_64.c usdt_args.c usdt_text.c \
-             usdt_operand_x86_64.c debug_info.c segments.c symtab.c unwind.c memory_reader.c) \
-           $(addprefix user/runtime/,ocaml_version.c ocaml_probes.c ocaml_code_x86_64.c ocaml_frames.c ocaml_allocs.c))
+FUZZED = $(call in_user,base elf proc codec session stream runtime source/ring source/file)
 FUZZ_CC = $(CLANG) -std=gnu11 -g -O1 -fsanitize=$(ASAN) -fno-sanitize-recover=all -Iinclude -Iuser -I. \
-          -D_GNU_SOURCE -MMD -MP
+          -D_GNU_SOURCE -DEBT_VERSION='"$(VERSION)"' -MMD -MP
 $(O)/fuzz/obj/%.o: %.c
 	$(say) FUZZCC $<
 	@mkdir -p $(@D)
 	$(Q)$(FUZZ_CC) -fsanitize=fuzzer-no-link -c $< -o $@
-$(O)/fuzz/fuzz_%: $(O)/fuzz/obj/tests/fuzz/fuzz_%.o $(patsubst %.c,$(O)/fuzz/obj/%.o,$(FUZZED))
+$(O)/fuzz/libuser.a: $(patsubst %.c,$(O)/fuzz/obj/%.o,$(FUZZED))
+	$(say) AR $@
+	$(Q)rm -f $@ && $(AR) rcs $@ $^
+$(O)/fuzz/fuzz_%: $(O)/fuzz/obj/tests/fuzz/fuzz_%.o $(O)/fuzz/libuser.a
 	$(say) FUZZ $@
-	$(Q)$(FUZZ_CC) -fsanitize=fuzzer $^ -ldw -lelf -lz -lzstd -pthread -o $@
+	$(Q)$(FUZZ_CC) -fsanitize=fuzzer $^ $(LIBS) -o $@
 FUZZERS = $(patsubst tests/fuzz/%.c,$(O)/fuzz/%,$(FUZZ_SRC))
 fuzzers: $(FUZZERS)
 fuzz: fuzzers ## run each fuzz target for $(FUZZ_SECONDS) s from its seeds

@@ -22,7 +22,7 @@ for kernel in ${KERNELS:-6.1 6.12}; do
 		${TESTS:-tests/live/*.t tests/attack/*.t}
 done
 if [ -z "${TESTS:-}" ]; then
-	RACE_SECONDS=120 run "the race, for longer" -e '' "$O/tests/unit/test_ring_race"
+	RACE_SECONDS=120 run "the race, for longer" -e '' "$O/tests/unit/source/ring/test_ring_race"
 	RUNS=100 run "killed more often" -e '' tests/live/27-*.t
 	EVERY=1 run "ended at any moment" -e '' tests/live/77-*.t
 	EVENTS=10000000 run "more events" -e '' tests/live/30-*.t

@@ -57,8 +57,8 @@ set -m
   RACE_SECONDS=5 run "unit under ASan and UBSan" 2 "" $(programs "$O/asan" | grep -vE "$long")
   O=$O/asan run "command line under ASan and UBSan" 2 "" "${sanitized[@]}"
   run "unit on an emulated AArch64" 2 qemu-aarch64 $(programs "$O/aarch64-linux-gnu")
-  [ -x "$O/tsan/tests/unit/test_ring_race" ] &&
-    run "the race under TSan" 1 "" "$O/tsan/tests/unit/test_ring_race"
+  [ -x "$O/tsan/tests/unit/source/ring/test_ring_race" ] &&
+    run "the race under TSan" 1 "" "$O/tsan/tests/unit/source/ring/test_ring_race"
   exit $status
 ) >"$work/beside" 2>&1 &
 beside=$!

@@ -7,8 +7,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "fork_mark.h"
 #include "output_file.h"
+#include "shared/fork_mark.h"
 #include "trace_lock.h"
 
 #define FLUSH_US 1000000

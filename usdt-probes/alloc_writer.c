@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "pages.h"
+#include "shared/pages.h"
 
 struct ebt_alloc_writer ebt_alloc_writers[EBT_ALLOC_DOMAINS];
 

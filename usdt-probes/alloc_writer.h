@@ -8,7 +8,7 @@
 #include <ebtrace/memtrace.h>
 
 #include "clock.h"
-#include "trace_stream.h"
+#include "shared/trace_stream.h"
 #include "writers.h"
 
 #define EBT_ALLOC_DOMAINS 128

@@ -3,9 +3,9 @@
 
 #include <errno.h>
 
-#include "fork_mark.h"
 #include "gate.h"
 #include "recording.h"
+#include "shared/fork_mark.h"
 #include "slot.h"
 #include "thread.h"
 

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "module_file.h"
+#include "shared/module_file.h"
 
 #define MODULES	     256
 #define MODULE_BYTES 512

@@ -9,13 +9,13 @@
 #include <ebtrace/probes.h>
 
 #include "alloc_trace.h"
-#include "frame_pointers.h"
 #include "gate.h"
 #include "marker.h"
 #include "module_positions.h"
 #include "record.h"
-#include "sampler.h"
 #include "settings.h"
+#include "shared/frame_pointers.h"
+#include "shared/sampler.h"
 
 #define WORD_BYTES 8
 

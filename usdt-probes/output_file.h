@@ -21,7 +21,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "file_id.h"
+#include "shared/file_id.h"
 
 /* The state word. */
 enum ebt_trace_state {

@@ -7,11 +7,11 @@
 
 #include "barrier.h"
 #include "clock.h"
-#include "fork_mark.h"
 #include "gate.h"
 #include "output_file.h"
-#include "pages.h"
 #include "record.h"
+#include "shared/fork_mark.h"
+#include "shared/pages.h"
 #include "trace_lock.h"
 #include "writers.h"
 

@@ -11,8 +11,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "fork_mark.h"
 #include "marker.h"
+#include "shared/fork_mark.h"
 #include "slot.h"
 
 #define likely(x)     __builtin_expect(!!(x), 1)

@@ -6,12 +6,12 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "fork_mark.h"
 #include "gate.h"
 #include "lock.h"
 #include "names.h"
 #include "record.h"
 #include "settings.h"
+#include "shared/fork_mark.h"
 #include "signals.h"
 #include "slot.h"
 #include "thread.h"

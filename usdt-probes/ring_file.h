@@ -30,7 +30,7 @@
 
 #include <ebtrace/ring.h>
 
-#include "file_id.h"
+#include "shared/file_id.h"
 
 struct ebt_file {
 	char *base; /* NULL: no file */

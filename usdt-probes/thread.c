@@ -6,9 +6,9 @@
 #include <unistd.h>
 
 #include "alloc_trace.h"
-#include "fork_mark.h"
 #include "page_trace.h"
 #include "record.h"
+#include "shared/fork_mark.h"
 #include "signals.h"
 #include "slot.h"
 

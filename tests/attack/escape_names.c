@@ -19,7 +19,7 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
-#include "codec/capture.h"
+#include "codec/capture/capture.h"
 
 #define PIECE_BYTES 15 /* of the name of a process */
 #define RING_WORDS  512ull

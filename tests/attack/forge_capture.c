@@ -25,7 +25,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "codec/capture.h"
+#include "codec/capture/capture.h"
 
 #define BLOCK_BYTES (256u << 10)
 

@@ -14,8 +14,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "codec/capture.h"
-#include "core/totals.h"
+#include "codec/capture/capture.h"
+#include "session/totals.h"
 
 #define NAMES 6000
 

@@ -8,9 +8,9 @@
  *                                      statistics, and prints its ns at the end
  * The first two print at the end what a run of their own took if the statistics are on.
  */
-#include "runtime/ocaml_probes.h"
-#include "source/page_faults.h"
-#include "source/uprobe.h"
+#include "runtime/ocaml/probes.h"
+#include "source/bpf/uprobe.h"
+#include "source/pages/faults.h"
 
 #include <bpf/bpf.h>
 #include <fcntl.h>

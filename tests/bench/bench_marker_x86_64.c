@@ -4,7 +4,7 @@
  * hit whose program returns at once; and one at the begin or the end of a pause, which has what the
  * kernel counted in it. Two lines of JSON.
  */
-#include "source/bpf.h"
+#include "source/bpf/bpf.h"
 
 #include <signal.h>
 #include <stdio.h>

@@ -4,7 +4,7 @@
  * nothing, by number of lanes and by the order in which they speak. The lanes are scripted: events
  * of 64 bytes are made as a source would hand them out. One round, JSON lines.
  */
-#include "core/pump.h"
+#include "stream/pump.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -10,54 +10,64 @@ check() { # name, offending lines
   fi
 }
 . tests/layers.sh
-for layer in $folders; do
+for layer in $layers; do
   check "$layer has files" "$([ -n "$(find user/"$layer" -name '*.[ch]' 2>/dev/null)" ] || echo "user/$layer is empty")"
   allowed="$layer ${below[$layer]}"
   [ $layer = source ] && allowed+=" bpf" # the records' layout
-  check "$layer includes only: $allowed" "$(grep -nE '^#include "[a-z]+/' user/"$layer"/*.[ch] |
+  check "$layer includes only: $allowed" "$(grep -rnE '^#include "[a-z0-9_]+/' user/"$layer" --include='*.[ch]' |
     grep -vE "#include \"(${allowed// /|})/")"
+  check "within $layer, folders include only what lies below them" "$(
+    find user/"$layer" -name '*.[ch]' | while read -r file; do
+      folders=$(allowed_folders "$file")
+      grep -nE "^#include \"$layer/" "$file" | grep -vE "#include \"(${folders// /|})/[^/]+\"" | sed "s|^|$file:|"
+    done)"
 done
+check "every folder that may be included is there" "$(for folder in "${!beside[@]}" ${beside[@]} ${above[@]} $report_numbers; do
+  [ -n "$(find user/"$folder" -maxdepth 1 -name '*.[ch]' 2>/dev/null)" ] || echo "user/$folder"; done)"
+check "formats use what reports share, and their numbers: $report_numbers" "$(grep -rnE '^#include "report/' user/format |
+  grep -vE "#include \"(${report_numbers// /|})/[^/]+\"")"
 # What is no array of entries, or has an exact size: buffers of bytes with a limit, a hash table with its entries,
 # what a budget pays for, what shrinks.
 check "arrays grow by base/array.h" "$(grep -rnE '\brealloc(array)? ?\([^)]' user --include=*.[ch] |
-  grep -vE '/(array\.h|file\.c|intern\.c|ring_lane\.c|pages_map\.c|mem_process\.c|capture_read\.c|memtrace_packet\.c|memtrace_read\.c):')"
-check "every file of user/ is in a layer" "$(find user -name '*.[ch]' | grep -vE "^user/(${folders// /|})/")"
+  grep -vE '^user/(base/(array\.h|file\.c)|session/intern\.c|source/ring/lane\.c|report/pages/model/map\.c|report/mem/model/process\.c|codec/capture/read\.c|codec/memtrace/(packet|read)\.c):')"
+check "every file of user/ is in a layer" "$(find user -name '*.[ch]' | grep -vE "^user/(${layers// /|})/")"
 check "bpf sees only the public headers, its own and the kernel's types" \
   "$(grep -nE '^#include' bpf/* | grep -vE '<ebtrace/|<bpf/|"vmlinux.h"|"bpf/|"abi.h"|"[a-z0-9_]+\.bpf\.h"')"
 check "the probe library includes only the public headers and libc" \
-  "$(grep -nE '^#include ["<](user|base|core|codec|proc|source|sink|cmd|bpf|vmlinux|elf|libelf)/' usdt-probes/*.[ch] usdt-probes/preload/*.[ch])"
+  "$(grep -nE '^#include ["<](user|base|core|codec|proc|source|sink|cmd|bpf|vmlinux|elf|libelf)/' usdt-probes/*.[ch] usdt-probes/*/*.[ch])"
+check "usdt-probes/shared includes its own files and the public headers alone" \
+  "$(grep -nE '^#include "' usdt-probes/shared/*.[ch] | grep -vE '#include "[a-z_]+\.h"')"
 lower=
 for layer in $probe_layers; do
   lower+=" ${probe_files[$layer]}"
   for file in ${probe_files[$layer]}; do
     check "usdt-probes: $file, of $layer, includes only its layer and those below" \
       "$(grep -nE '^#include "' usdt-probes/"$file".[ch] 2>/dev/null | sed 's/\.h"$/"/' |
-        grep -vE "#include \"(${lower// /|})\"$")"
+        grep -vE "#include \"(shared/[a-z_]+${lower// /|})\"$")"
   done
 done
-check "usdt-probes: preload includes only its own files and those of the library that it links" \
-  "$(grep -nE '^#include "' usdt-probes/preload/*.[ch] |
-    grep -vE '#include "(\.\./(sampler|confined|fork_mark|pages|file_id|frame_pointers|trace_stream|module_file)|[a-z_]+)\.h"')"
+check "usdt-probes: preload includes only its own files and those that both libraries link" \
+  "$(grep -nE '^#include "' usdt-probes/preload/*.[ch] | grep -vE '#include "(\.\./shared/)?[a-z_0-9]+\.h"')"
 check "every file of usdt-probes has a layer" \
   "$(comm -3 <(printf '%s\n' $lower | sort) <(basename -a usdt-probes/*.[ch] | sed 's/\.[ch]$//' | sort -u))"
 one() { # header regex, name, the only file that may include it
-  check "$2 enters through one file" "$(grep -lE "^#include <($1)" user/*/*.[ch] | grep -vx "$3")"
+  check "$2 enters through one file" "$(grep -rlE "^#include <($1)" user --include='*.[ch]' | grep -vx "$3")"
 }
-one 'bpf/' libbpf user/source/bpf_kernel.c
+one 'bpf/' libbpf user/source/bpf/kernel.c
 one 'argp' argp user/cmd/opts.c
-one 'elfutils/' libdw user/proc/debug_info.c
+one 'elfutils/' libdw user/elf/debug_info.c
 one 'libiberty' libiberty user/base/demangle_cxx.c
-one 'curl/' libcurl user/proc/debuginfod_worker.c
+one 'curl/' libcurl user/elf/debuginfod_worker.c
 one 'zstd|zlib' 'zstd, and zlib,' user/base/compress.c
-check "libelf enters through proc/ only" "$(grep -lE '^#include <(libelf|gelf|elfutils)' user/*/*.[ch] | grep -v '^user/proc/')"
+check "libelf enters through elf/ only" "$(grep -rlE '^#include <(libelf|gelf|elfutils)' user --include='*.[ch]' | grep -v '^user/elf/')"
 check "only cmd/ ends the program or writes to stdout; processes that we fork to hold links, to read symbols, to ask for them, to read memory, and to become a program, end themselves" \
-  "$(grep -nE '\b(_?exit|abort|err|errx|perror|puts|putchar|printf)\(' user/{base,codec,core,proc,source,model,sink,engine}/*.c |
-    grep -vE '^user/(source/link_keeper.c:[0-9]*:	_exit\(0\);|proc/symbols_worker.c:[0-9]*:		_exit\(0\);|proc/debuginfod_worker.c:[0-9]*:		_exit\(0\);|proc/memory_reader.c:[0-9]*:	+_exit\([01]\);|engine/program.c:[0-9]*:	+_exit\(12[67]\);)')"
+  "$(grep -nE '\b(_?exit|abort|err|errx|perror|puts|putchar|printf)\(' user --include='*.c' -r | grep -v ^user/cmd/ |
+    grep -vE '^user/(source/bpf/link_keeper.c:[0-9]*:	_exit\(0\);|elf/symbols_worker.c:[0-9]*:		_exit\(0\);|elf/debuginfod_worker.c:[0-9]*:		_exit\(0\);|proc/memory_reader.c:[0-9]*:	+_exit\([01]\);|engine/program/program.c:[0-9]*:	+_exit\(12[67]\);)')"
 check "an event names its process by index: only libebtrace's own files, and captures as they are on disk, have a pid in it" \
-  "$(grep -nE '\b(ev|event|events|e|held|pending|next|lost|batch)(\[[^]]*\])?(\.|->)pid\b' user/{base,core,runtime,source,model,sink,engine,cmd}/*.[ch] |
-    grep -vE '^user/(source/(cursor|ring_reader)\.[ch]:|source/capture\.c:[0-9]*:.*s->item\.event\.pid|sink/ebt\.c:.*numbered\.pid)')"
+  "$(grep -nE '\b(ev|event|events|e|held|pending|next|lost|batch)(\[[^]]*\])?(\.|->)pid\b' user --include='*.[ch]' -r |
+    grep -vE '^user/((codec|proc|elf)/|source/ring/(cursor|reader)\.[ch]:|source/file/capture\.c:[0-9]*:.*s->item\.event\.pid|format/ebt/ebt\.c:.*numbered\.pid)')"
 check "engine/ reports, and shows nothing itself" \
-  "$(grep -nE '\b(fprintf|fputs|fputc|dprintf|vfprintf)\(|\bstd(out|err)\b|log_at\(LOG_(QUIET|NORMAL|VERBOSE)' user/engine/*.c)"
+  "$(grep -nE '\b(fprintf|fputs|fputc|dprintf|vfprintf)\(|\bstd(out|err)\b|log_at\(LOG_(QUIET|NORMAL|VERBOSE)' -r user/engine --include='*.c')"
 check "reports go through print(), which lets no control character pass" \
   "$(grep -nE '\b(v?printf|puts|putchar|fwrite)\(' user/cmd/*.c | grep -vE '^user/cmd/(print|opts)\.c')"
 # What is opened otherwise: directories, which cannot be leased, files that are created, and our own.
@@ -67,7 +77,7 @@ check "files are opened for reading by file_open(), which never blocks" "$(perl 
       next if $call =~ /O_PATH|O_DIRECTORY|O_EXCL|"\/proc\/self\//;
       $call =~ s/\s+/ /g;
       print "$ARGV: $call\n";
-    }' user/*/*.c | grep -vE '^user/(base/file.c: openat\(dir, path, O_RDONLY \| O_CLOEXEC \| O_NONBLOCK|proc/loadable.c: .*O_NONBLOCK|cmd/outfile.c: openat\(f->dir_fd, f->base, flags)')"
+    }' $(find user -name '*.c') | grep -vE '^user/(base/file.c: openat\(dir, path, O_RDONLY \| O_CLOEXEC \| O_NONBLOCK|proc/loadable.c: .*O_NONBLOCK|cmd/outfile.c: openat\(f->dir_fd, f->base, flags)')"
 check "no file has more than 800 lines" \
   "$(find include usdt-probes bpf user tests -name '*.[ch]' -o -name '*.t' | xargs wc -l | awk '$2 != "total" && $1 > 800')"
 check "no function has more than 60 lines" "$(find usdt-probes bpf user tests -name '*.c' |

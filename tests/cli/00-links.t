@@ -29,11 +29,11 @@ archive() { # FILE OBJECT...
 # Of files that are named for a processor, those of all others are not built.
 others=_aarch64; [ "$(uname -m)" = aarch64 ] && others=_x86_64
 # What enters through this folder, from which all above it have it.
-declare -A libraries=([base]="-lz -lzstd -liberty -lm -pthread" [proc]="-ldw -lelf" [source]="-lbpf")
+declare -A libraries=([base]="-lz -lzstd -liberty -lm -pthread" [elf]="-ldw -lelf" [source]="-lbpf")
 
-for layer in $folders; do
+for layer in $layers; do
 	# shellcheck disable=SC2046
-	archive "$TMP/$layer.a" $(printf "$O/%s\n" user/"$layer"/*.c | grep -v "$others" | sed 's/c$/o/')
+	archive "$TMP/$layer.a" $(find user/"$layer" -name '*.c' | grep -v "$others" | sed "s|^|$O/|; s/c\$/o/")
 	archives=() needed="${libraries[$layer]:-}"
 	for l in ${below[$layer]}; do
 		archives+=("$TMP/$l.a") needed+=" ${libraries[$l]:-}"
@@ -46,8 +46,12 @@ for library in libebtrace libebtrace-probes libebtrace-preload; do
 	is "$(nm -D --undefined-only "${O%/asan}/$library.so" | grep -vE '@| w ')" "" \
 		"$library.so needs nothing but libc"
 done
-# The formats that both sides write.
-lower=("$O"/usdt-probes/{memtrace,pagetrace}_write.o)
+# The formats that both sides write, and what the preloaded library links, too.
+lower=("$O"/usdt-probes/codec/{memtrace,pagetrace}/write.o)
+archive "$TMP/shared.a" "$O"/usdt-probes/shared/*.o
+links "-pthread" "$TMP/shared.a" "${lower[@]}"
+ok $? "usdt-probes: shared links against the formats" || diag "$(<"$TMP/log")"
+lower=("$TMP/shared.a" "${lower[@]}")
 for layer in $probe_layers; do
 	objects=()
 	for file in ${probe_files[$layer]}; do

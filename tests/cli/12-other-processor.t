@@ -5,9 +5,9 @@
 need_command aarch64-linux-gnu-gcc
 need_command qemu-aarch64
 
-printf '%s\n' usdt-probes/*.c user/codec/{memtrace,pagetrace}_write.c tests/prog/emit_all.c >"$TMP/sources"
+printf '%s\n' usdt-probes/*.c usdt-probes/shared/*.c user/codec/{memtrace,pagetrace}/write.c tests/prog/emit_all.c >"$TMP/sources"
 xargs -P 2 -I '{}' sh -c 'aarch64-linux-gnu-gcc -std=gnu11 -O1 -Iinclude -Iuser -I. -D_GNU_SOURCE \
-	-DEBT_VERSION="\"1.0\"" -c "$1" -o "$2/$(basename "$1" .c).o"' sh '{}' "$TMP" <"$TMP/sources" &&
+	-DEBT_VERSION="\"1.0\"" -c "$1" -o "$2/$(echo "$1" | tr / _).o"' sh '{}' "$TMP" <"$TMP/sources" &&
 	aarch64-linux-gnu-gcc -static "$TMP"/*.o -pthread -o "$TMP/emit_all"
 ok $? "the library and a program of it are built for 64-bit Arm"
 

@@ -12,8 +12,8 @@ need_file "$ebt"
 ok $? "a capture of such events is written"
 
 # The comment of events.def, kinds.h and event_args.h say alike what a payload of arguments holds.
-limit() { sed -n "s/^#define EVENT_ARGS_$1 *//p" user/*/event_args.h; }
-numbered() { grep -o "KINDS_FIELD_$1[0-9]*,\$" user/*/kinds.h | wc -l; }
+limit() { sed -n "s/^#define EVENT_ARGS_$1 *//p" user/session/event_args.h; }
+numbered() { grep -o "KINDS_FIELD_$1[0-9]*,\$" user/session/kinds.h | wc -l; }
 words=$(limit WORDS) texts=$(limit TEXTS)
 is "$(numbered word) $(numbered text)" "$words $texts" "a payload has as many fields as it has words and names"
 is "$(sed -n 's/^ \*  *payload .*args \((.*)\)$/\1/p' include/ebtrace/events.def)" \

@@ -17,7 +17,7 @@
 #ifndef FUZZ_CAPTURE_BODY_H
 #define FUZZ_CAPTURE_BODY_H
 
-#include "codec/capture_block.h"
+#include "codec/capture/block.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -7,8 +7,8 @@
 #ifndef FUZZ_MEMTRACE_INDEX_BODY_H
 #define FUZZ_MEMTRACE_INDEX_BODY_H
 
-#include "source/memtrace_domains.h"
-#include "source/memtrace_index.h"
+#include "source/file/memtrace_domains.h"
+#include "source/file/memtrace_index.h"
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>

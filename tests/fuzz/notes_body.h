@@ -8,7 +8,7 @@
 #ifndef FUZZ_NOTES_BODY_H
 #define FUZZ_NOTES_BODY_H
 
-#include "proc/notes.h"
+#include "elf/notes.h"
 #include <stdint.h>
 #include <string.h>
 #include <sys/mman.h>

@@ -7,7 +7,7 @@
 #ifndef FUZZ_OCAML_BODY_H
 #define FUZZ_OCAML_BODY_H
 
-#include "runtime/ocaml_allocs.h"
+#include "runtime/ocaml/allocs.h"
 
 #include <sys/mman.h>
 #include <unistd.h>

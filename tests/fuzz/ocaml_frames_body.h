@@ -7,7 +7,7 @@
 #ifndef FUZZ_OCAML_FRAMES_BODY_H
 #define FUZZ_OCAML_FRAMES_BODY_H
 
-#include "runtime/ocaml_frames.h"
+#include "runtime/ocaml/frames.h"
 #include <stdbool.h>
 #include <string.h>
 

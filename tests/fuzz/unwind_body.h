@@ -7,7 +7,7 @@
 #ifndef FUZZ_UNWIND_BODY_H
 #define FUZZ_UNWIND_BODY_H
 
-#include "proc/unwind.h"
+#include "elf/unwind.h"
 #include <stdlib.h>
 #include <string.h>
 

@@ -7,7 +7,7 @@
 #ifndef FUZZ_USDT_ARGS_BODY_H
 #define FUZZ_USDT_ARGS_BODY_H
 
-#include "proc/usdt_args.h"
+#include "elf/usdt_args.h"
 #include <stdlib.h>
 #include <string.h>
 

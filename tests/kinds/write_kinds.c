@@ -3,7 +3,7 @@
  * write_kinds FILE: a capture with events of the kinds that come from no ring, and of one that only
  * tests/kinds/ebtrace/events.def has.
  */
-#include "codec/capture.h"
+#include "codec/capture/capture.h"
 
 #include <stdio.h>
 

@@ -103,7 +103,7 @@ hang_up few
 "$O/ebtrace" -v --attach perf --mode stream -f ndjson -o "$TMP/price.ndjson" -- "$O/tests/prog/minigc" -q -t 1 -n 10 -c /dev/null 2>"$TMP/price.log"
 is $? 0 "--attach perf -- PROGRAM succeeds"
 sites=$(sed -n 's/.*attached to \([0-9]*\) markers of.*/\1/p' "$TMP/price.log")
-each=$(sed -n 's/^#define UPROBE_PERF_LINK_S //p' user/source/uprobe.h)
+each=$(sed -n 's/^#define UPROBE_PERF_LINK_S //p' user/source/bpf/uprobe.h)
 price="--attach perf: $sites probes have a link each; to remove them at the end takes about $(jq -n "$sites * $each * 10 | round / 10") s"
 is "$(sed -n '/attached to/q; s/^ebtrace: //; /have a link each/p' "$TMP/price.log")" "$price" \
   "--attach perf: the price of all probes is there once, before they are attached" || diag "$(cat "$TMP/price.log")"

@@ -5,7 +5,7 @@
 . tests/lib.sh
 need_root
 need_file "$O/tests/prog/minigc"
-need_file "$O/tests/unit/test_page_trace"
+need_file "$O/tests/unit/usdt-probes/test_page_trace"
 minigc="$O/tests/prog/minigc"
 
 # counted FILE KIND: over all domains.
@@ -33,7 +33,7 @@ is "$("$O/ebtrace" pages --json "$TMP/heap.pt" | jq -r '.totals.end | "\(.alloca
 mkdir "$TMP/small"
 if mount -t tmpfs -o size=112k none "$TMP/small" 2>"$TMP/err"; then
 	at_end "umount '$TMP/small'"
-	EBTRACE_PAGETRACE="$TMP/small/full.pt" "$O/tests/unit/test_page_trace" exit >"$TMP/out"
+	EBTRACE_PAGETRACE="$TMP/small/full.pt" "$O/tests/unit/usdt-probes/test_page_trace" exit >"$TMP/out"
 	is $? 0 "a program whose disk is full runs to its end"
 	is "$(stat -c %s "$TMP/small/full.pt")" $((3 * 32768)) "its trace ends with the last whole block"
 	is "$("$O/ebtrace" info "$TMP/small/full.pt" | sed -n 's/^  damage *//p')" none "and is not damaged"

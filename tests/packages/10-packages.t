@@ -81,7 +81,7 @@ cp -a "$O"/{user,usdt-probes,bpf,ebtrace,preload-dir} "$O"/lib*.{a,o,so,so.1} "$
 to_build=(O="$TMP/build" "${directories[@]}")
 plain_make -j2 install "${to_build[@]}" DESTDIR="$TMP/installed" >"$TMP/log" 2>&1
 ok $? "make install" || diag "$(tail -5 "$TMP/log")"
-is "$(grep '^  CC ' "$TMP/log" | tr -s ' ')" " CC user/engine/mem_record.c" \
+is "$(grep '^  CC ' "$TMP/log" | tr -s ' ')" " CC user/engine/record/record.c" \
 	"another folder of the preloaded library: only the file that uses its name is compiled"
 files_of_packages | LC_ALL=C sort >"$TMP/files.packages"
 files_in "$TMP/installed" | LC_ALL=C sort >"$TMP/files.installed"

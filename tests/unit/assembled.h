@@ -7,8 +7,8 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include "proc/elf.h"
-#include "runtime/ocaml_probes.h"
+#include "elf/elf.h"
+#include "runtime/ocaml/probes.h"
 #include "tests/tap.h"
 
 static char dir[] = "/tmp/ebt-ocaml-XXXXXX";

@@ -3,7 +3,7 @@
 #ifndef TESTS_CAPTURE_FILE_H
 #define TESTS_CAPTURE_FILE_H
 
-#include "codec/capture_block.h"
+#include "codec/capture/block.h"
 
 #include <errno.h>
 #include <stdbool.h>

@@ -3,8 +3,8 @@
 #ifndef TESTS_JOIN_FIXTURE_H
 #define TESTS_JOIN_FIXTURE_H
 
-#include "core/join.h"
-#include "core/loss.h"
+#include "stream/join.h"
+#include "stream/loss.h"
 #include "tests/tap.h"
 #include "tests/unit/processes_fixture.h"
 

@@ -3,7 +3,7 @@
 #ifndef TESTS_MEM_FIXTURE_H
 #define TESTS_MEM_FIXTURE_H
 
-#include "model/mem.h"
+#include "report/mem/model/mem.h"
 #include "tests/unit/processes_fixture.h"
 
 #include <stdio.h>

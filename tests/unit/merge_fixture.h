@@ -3,7 +3,7 @@
 #ifndef TESTS_MERGE_FIXTURE_H
 #define TESTS_MERGE_FIXTURE_H
 
-#include "core/merge.h"
+#include "stream/merge.h"
 #include "tests/tap.h"
 #include "tests/unit/processes_fixture.h"
 

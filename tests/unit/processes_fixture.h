@@ -3,7 +3,7 @@
 #ifndef TESTS_PROCESSES_FIXTURE_H
 #define TESTS_PROCESSES_FIXTURE_H
 
-#include "core/session.h"
+#include "session/session.h"
 
 /* Enters the pids from 1 to `last` into a new session. 0 or -ENOMEM. */
 static inline int enter_processes(struct session *s, uint32_t last)

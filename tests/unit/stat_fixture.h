@@ -3,7 +3,7 @@
 #ifndef TESTS_STAT_FIXTURE_H
 #define TESTS_STAT_FIXTURE_H
 
-#include "model/stat.h"
+#include "report/stat/model/stat.h"
 #include "tests/unit/processes_fixture.h"
 
 #include <stdlib.h>

@@ -6,8 +6,8 @@
 #ifndef TESTS_WATCHER_H
 #define TESTS_WATCHER_H
 
-#include "core/pump.h"
-#include "source/capture.h"
+#include "source/file/capture.h"
+#include "stream/pump.h"
 
 #include <errno.h>
 #include <stdlib.h>

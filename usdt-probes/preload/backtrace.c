@@ -6,8 +6,8 @@
 #include <string.h>
 #include <unwind.h>
 
-#include "../frame_pointers.h"
-#include "../pages.h"
+#include "../shared/frame_pointers.h"
+#include "../shared/pages.h"
 
 #define SITES  8192u /* a power of two */
 #define STACKS 16u

@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "../file_id.h"
+#include "../shared/file_id.h"
 #include "filters.h"
 #include "identity.h"
 

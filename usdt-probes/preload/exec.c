@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "../confined.h"
+#include "../shared/confined.h"
 #include "environment.h"
 #include "recorder.h"
 

@@ -7,7 +7,7 @@
 #include <linux/seccomp.h>
 #include <sys/syscall.h>
 
-#include "../confined.h"
+#include "../shared/confined.h"
 #include "real.h"
 #include "recorder.h"
 

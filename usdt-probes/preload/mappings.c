@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "../pages.h"
+#include "../shared/pages.h"
 
 static struct mapping {
 	uintptr_t address;

@@ -9,9 +9,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "../confined.h"
-#include "../module_file.h"
-#include "../pages.h"
+#include "../shared/confined.h"
+#include "../shared/module_file.h"
+#include "../shared/pages.h"
 
 #define KNOWN_MAX    8192 /* in the life of the program */
 #define KNOWN_FIRST  32	  /* room, which doubles */

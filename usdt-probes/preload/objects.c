@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "../pages.h"
+#include "../shared/pages.h"
 
 #define FIRST_SLOTS 512u /* a power of two */
 #define EMPTY	    ((uintptr_t)0)

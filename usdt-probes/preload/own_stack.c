@@ -7,9 +7,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "../confined.h"
-#include "../frame_pointers.h"
-#include "../pages.h"
+#include "../shared/confined.h"
+#include "../shared/frame_pointers.h"
+#include "../shared/pages.h"
 
 #define STACKS	    16u
 #define STACK_BYTES (64u << 10)

@@ -7,10 +7,10 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "../confined.h"
-#include "../fork_mark.h"
-#include "../pages.h"
-#include "../trace_stream.h"
+#include "../shared/confined.h"
+#include "../shared/fork_mark.h"
+#include "../shared/pages.h"
+#include "../shared/trace_stream.h"
 #include "backtrace.h"
 #include "environment.h"
 #include "filters.h"

@@ -19,7 +19,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "../sampler.h"
+#include "../shared/sampler.h"
 #include "objects.h"
 
 struct ebt_thread {

@@ -5,8 +5,8 @@
 #include <stdint.h>
 #include <time.h>
 
-#include "../confined.h"
-#include "../frame_pointers.h"
+#include "../shared/confined.h"
+#include "../shared/frame_pointers.h"
 
 #define WAIT_S	  10
 #define SPINS	  (1u << 24) /* of a thread that must not ask the kernel to wait */

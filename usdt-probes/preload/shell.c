@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "../pages.h"
+#include "../shared/pages.h"
 
 #define SHELL	       "/bin/sh"
 #define ARGUMENT_BYTES (128u << 10) /* the kernel's limit of a string */

@@ -9,8 +9,8 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-#include "../confined.h"
-#include "../pages.h"
+#include "../shared/confined.h"
+#include "../shared/pages.h"
 #include "filters.h"
 
 #define FIRST_BYTES  (64u << 10) /* of the first window; each is as large as all before, */

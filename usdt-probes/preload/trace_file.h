@@ -14,7 +14,7 @@
 #include <limits.h>
 #include <stddef.h>
 
-#include "../file_id.h"
+#include "../shared/file_id.h"
 
 struct ebt_trace_file {
 	char path[PATH_MAX];

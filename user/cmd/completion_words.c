@@ -7,7 +7,7 @@
 #include "cmd/formats.h"
 #include "cmd/list_events.h"
 #include "cmd/reports.h"
-#include "model/span_watch.h"
+#include "format/ebt/span_watch.h"
 
 const char *const completion_shells[] = {"bash", "zsh", "fish", NULL};
 

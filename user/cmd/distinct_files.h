@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The FILEs of commands that read them one by one. A run of the engine has its own list of inputs, which does
- * the same (engine/inputs.h). */
+ * the same (engine/input/inputs.h). */
 #ifndef CMD_DISTINCT_FILES_H
 #define CMD_DISTINCT_FILES_H
 

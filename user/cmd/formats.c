@@ -5,14 +5,14 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "sink/chrome.h"
-#include "sink/ebt.h"
-#include "sink/fxt.h"
-#include "sink/memtrace.h"
-#include "sink/ndjson.h"
-#include "sink/pagetrace.h"
-#include "sink/perfetto.h"
-#include "sink/text.h"
+#include "format/chrome/chrome.h"
+#include "format/ebt/ebt.h"
+#include "format/fxt/fxt.h"
+#include "format/memtrace.h"
+#include "format/ndjson/ndjson.h"
+#include "format/pagetrace.h"
+#include "format/perfetto/perfetto.h"
+#include "format/text/text.h"
 
 static int make_text(struct session *s, int fd, struct sink **ret)
 {

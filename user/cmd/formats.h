@@ -5,8 +5,8 @@
 
 #include <stdbool.h>
 
-#include "core/session.h"
-#include "core/sink.h"
+#include "session/session.h"
+#include "stream/sink.h"
 
 enum format_trait {
 	FORMAT_BINARY = 1,  /* not for a terminal */

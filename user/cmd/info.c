@@ -11,11 +11,11 @@
 #include "cmd/message.h"
 #include "cmd/opts.h"
 #include "cmd/print.h"
-#include "engine/input_capture.h"
-#include "engine/input_memtrace.h"
-#include "engine/input_pagetrace.h"
-#include "engine/input_ring.h"
-#include "engine/inputs.h"
+#include "engine/input/capture.h"
+#include "engine/input/inputs.h"
+#include "engine/input/memtrace.h"
+#include "engine/input/pagetrace.h"
+#include "engine/input/ring.h"
 
 static const struct opts_command command = {
 	OPTS_INFO, "-p PID | FILE... | --kernel",

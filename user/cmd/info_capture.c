@@ -6,8 +6,8 @@
 #include "base/plural.h"
 #include "cmd/info_print.h"
 #include "cmd/print.h"
-#include "core/loss.h"
-#include "core/names.h"
+#include "session/names.h"
+#include "stream/loss.h"
 
 /* All processes of the session, sorted by pid. */
 struct process_list {

@@ -10,9 +10,9 @@
 #include "cmd/message.h"
 #include "cmd/print.h"
 #include "proc/privilege.h"
-#include "sink/schema.h"
-#include "source/bpf_check.h"
-#include "source/other_users.h"
+#include "report/schema.h"
+#include "source/bpf/check.h"
+#include "source/bpf/other_users.h"
 
 /* limited: the feature works, at a price or with less than it has elsewhere. */
 enum state { STATE_YES, STATE_LIMITED, STATE_NO };

@@ -5,7 +5,7 @@
 
 #include "base/plural.h"
 #include "cmd/print.h"
-#include "core/kinds.h"
+#include "session/kinds.h"
 
 void info_print_span(bool known, uint64_t first_ns, uint64_t last_ns)
 {

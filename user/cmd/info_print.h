@@ -4,8 +4,8 @@
 #define CMD_INFO_PRINT_H
 
 #include "base/json.h"
-#include "core/session.h"
-#include "engine/input_info.h"
+#include "engine/input/info.h"
+#include "session/session.h"
 
 /* The line of the times of the first and last event; known: there is one. */
 void info_print_span(bool known, uint64_t first_ns, uint64_t last_ns);

@@ -5,8 +5,8 @@
 #include "base/plural.h"
 #include "cmd/info_print.h"
 #include "cmd/print.h"
-#include "core/loss.h"
-#include "core/names.h"
+#include "session/names.h"
+#include "stream/loss.h"
 
 static void print_domain(const struct input_info *s, uint32_t domain)
 {

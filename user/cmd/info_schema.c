@@ -2,9 +2,9 @@
 /* The schema of what ebtrace info --json prints of each kind of input. */
 #include "cmd/info_print.h"
 #include "cmd/print.h"
-#include "core/kinds.h"
-#include "core/totals.h"
-#include "sink/schema.h"
+#include "report/schema.h"
+#include "session/kinds.h"
+#include "session/totals.h"
 
 #define KEYS(variable, ...) static const struct schema_key variable[] = {__VA_ARGS__, {0}}
 

@@ -20,12 +20,12 @@
 #include "cmd/message.h"
 #include "cmd/print.h"
 #include "cmd/stale.h"
-#include "codec/ring_ids.h"
+#include "codec/ring/ids.h"
 #include "proc/memory_reader.h"
 #include "proc/process.h"
 #include "proc/ringfile.h"
+#include "report/schema.h"
 #include "runtime/inspect.h"
-#include "sink/schema.h"
 
 static const struct opts_command command = {
 	OPTS_LIST, "[BINARY...]",

@@ -12,10 +12,10 @@
 #include "cmd/list_binary.h"
 #include "cmd/message.h"
 #include "cmd/print.h"
-#include "codec/ring_ids.h"
+#include "codec/ring/ids.h"
+#include "elf/machine.h"
+#include "elf/notes.h"
 #include "engine/foreign_file.h"
-#include "proc/machine.h"
-#include "proc/notes.h"
 #include "runtime/runtimes.h"
 
 static void print_json(const char *path, const char *runtime, const struct notes *notes)

@@ -4,7 +4,7 @@
  */
 #include "cmd/list_events.h"
 #include "cmd/print.h"
-#include "core/kinds.h"
+#include "session/kinds.h"
 
 static void print_one(void *ctx, const char *family, const char *name, const char *help)
 {

@@ -16,13 +16,13 @@
 #include "cmd/report.h"
 #include "cmd/reports.h"
 #include "cmd/run.h"
-#include "sink/mem.h"
-#include "sink/mem_diff.h"
-#include "sink/mem_flame.h"
-#include "sink/mem_json.h"
-#include "sink/mem_pprof.h"
-#include "sink/mem_timeline.h"
-#include "sink/report_text.h"
+#include "report/mem/diff.h"
+#include "report/mem/flame.h"
+#include "report/mem/json.h"
+#include "report/mem/mem.h"
+#include "report/mem/pprof.h"
+#include "report/mem/timeline.h"
+#include "report/text.h"
 
 struct mem_form {
 	struct report_form as;

@@ -9,7 +9,7 @@
 #ifndef CMD_MEM_FILTER_H
 #define CMD_MEM_FILTER_H
 
-#include "model/mem_filter.h"
+#include "report/mem/model/filter.h"
 
 struct mem_conditions {
 	struct mem_filter filter;

@@ -6,11 +6,11 @@
 
 #include "cmd/commands.h"
 #include "cmd/message.h"
-#include "engine/input_capture.h"
-#include "engine/input_info.h"
-#include "engine/input_memtrace.h"
-#include "engine/inputs.h"
-#include "model/mem_process.h"
+#include "engine/input/capture.h"
+#include "engine/input/info.h"
+#include "engine/input/inputs.h"
+#include "engine/input/memtrace.h"
+#include "report/mem/model/process.h"
 
 /* The run reports what is wrong with a file. */
 static void print_nothing(void *ctx, enum log_level level, const char *fmt, va_list ap)

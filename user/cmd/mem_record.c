@@ -14,6 +14,7 @@
 
 #include "base/log.h"
 #include "base/plural.h"
+#include "base/regular.h"
 #include "cmd/commands.h"
 #include "cmd/formats.h"
 #include "cmd/mem_running.h"
@@ -21,11 +22,10 @@
 #include "cmd/opts.h"
 #include "cmd/outfile.h"
 #include "cmd/output.h"
-#include "engine/mem_record.h"
+#include "engine/record/record.h"
 #include "proc/executable.h"
 #include "proc/preload.h"
-#include "proc/regular.h"
-#include "runtime/ocaml_allocs.h"
+#include "runtime/ocaml/allocs.h"
 
 static const struct opts_command command = {
 	OPTS_MEM_RECORD, "-o FILE -- PROGRAM [ARGS...]\n-o FILE -p PID...",

@@ -17,8 +17,8 @@
 #include "cmd/message.h"
 #include "cmd/option_rows.h"
 #include "cmd/print.h"
-#include "codec/ring_ids.h"
-#include "core/session.h"
+#include "codec/ring/ids.h"
+#include "session/session.h"
 
 /* Ends the program. A command line made of foreign file names may contain any byte. */
 static __attribute__((format(printf, 2, 3))) void refuse(const struct argp_state *st,

@@ -9,10 +9,10 @@
 #include "cmd/formats.h"
 #include "cmd/option_rows.h"
 #include "engine/options.h"
-#include "model/mem_diff.h"
-#include "model/span_watch.h"
-#include "sink/stat.h"
-#include "sink/text.h"
+#include "format/ebt/span_watch.h"
+#include "format/text/text.h"
+#include "report/mem/model/diff.h"
+#include "report/stat/stat.h"
 #include <stdbool.h>
 #include <stdint.h>
 

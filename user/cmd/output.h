@@ -9,8 +9,8 @@
 
 #include "cmd/opts.h"
 #include "cmd/outfile.h"
-#include "core/pace.h"
-#include "core/sink.h"
+#include "stream/pace.h"
+#include "stream/sink.h"
 
 /* fd stays the caller's. 0 or -errno. */
 typedef int output_make(const void *ctx, struct session *s, int fd, struct sink **ret);

@@ -15,10 +15,10 @@
 #include "cmd/report.h"
 #include "cmd/reports.h"
 #include "cmd/run.h"
-#include "engine/pagetrace_feed.h"
-#include "sink/pages.h"
-#include "sink/pages_json.h"
-#include "sink/pages_map.h"
+#include "engine/record/pagetrace_feed.h"
+#include "report/pages/json.h"
+#include "report/pages/map.h"
+#include "report/pages/pages.h"
 
 struct pages_form {
 	struct report_form as;

@@ -13,7 +13,7 @@
 #include "base/file.h"
 #include "base/plural.h"
 #include "cmd/message.h"
-#include "codec/capture.h"
+#include "codec/capture/capture.h"
 
 #define REPORTS_MAX 4
 

@@ -9,8 +9,8 @@
 #include "base/plural.h"
 #include "cmd/commands.h"
 #include "cmd/message.h"
-#include "core/loss.h"
-#include "engine/engine.h"
+#include "engine/run.h"
+#include "stream/loss.h"
 
 #define PROGRESS_NS 500000000u
 

@@ -4,9 +4,9 @@
 #define CMD_RUN_H
 
 #include "cmd/opts.h"
-#include "core/session.h"
-#include "core/sink.h"
 #include "engine/context.h"
+#include "session/session.h"
+#include "stream/sink.h"
 
 /* Checks that there is exactly one of -p, -- PROGRAM and FILE. 0, or EXIT_USAGE after a line on
  * stderr. */

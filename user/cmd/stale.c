@@ -15,11 +15,11 @@
 #include "base/log.h"
 #include "base/plural.h"
 #include "cmd/print.h"
-#include "engine/leftover.h"
-#include "engine/ring_dirs.h"
-#include "engine/rundir.h"
+#include "engine/live/ring_dirs.h"
+#include "engine/program/leftover.h"
+#include "engine/program/rundir.h"
 #include "proc/memory_reader.h"
-#include "runtime/language.h"
+#include "session/language.h"
 
 /* Directories that share a line: a single one, or those of all runs below a base directory. */
 struct group {

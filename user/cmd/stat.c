@@ -16,10 +16,10 @@
 #include "cmd/report.h"
 #include "cmd/report_form.h"
 #include "cmd/run.h"
-#include "engine/probing.h"
+#include "engine/live/probing.h"
 #include "proc/executable.h"
+#include "report/stat/stat.h"
 #include "runtime/runtimes.h"
-#include "sink/stat.h"
 
 static const struct opts_command command = {
 	OPTS_STAT, "-p PID...\n-- PROGRAM [ARGS...]\nFILE...",

@@ -16,10 +16,10 @@
 #include "cmd/run.h"
 #include "cmd/trace.h"
 #include "cmd/trigger.h"
-#include "core/loss.h"
-#include "sink/ndjson.h"
-#include "sink/pause_events.h"
-#include "sink/report_text.h"
+#include "format/ndjson/ndjson.h"
+#include "report/stat/pause_events.h"
+#include "report/text.h"
+#include "stream/loss.h"
 
 static const char doc_tail[] =
 	"\v'ebtrace help COMMAND' lists the options of another command. "

@@ -14,8 +14,8 @@
 #include "cmd/message.h"
 #include "cmd/outfile.h"
 #include "cmd/run.h"
-#include "core/loss.h"
-#include "sink/trigger.h"
+#include "format/ebt/trigger.h"
+#include "stream/loss.h"
 
 /* The files of a run. */
 struct files {

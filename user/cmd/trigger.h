@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* ebtrace trace --trigger: captures of what was around long spans (sink/trigger.h). */
+/* ebtrace trace --trigger: captures of what was around long spans (format/ebt/trigger.h). */
 #ifndef CMD_TRIGGER_H
 #define CMD_TRIGGER_H
 

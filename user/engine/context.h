@@ -3,10 +3,10 @@
 #ifndef ENGINE_CONTEXT_H
 #define ENGINE_CONTEXT_H
 
-#include "core/session.h"
-#include "core/sink.h"
 #include "engine/options.h"
 #include "engine/report.h"
+#include "session/session.h"
+#include "stream/sink.h"
 
 struct memory_reader;
 

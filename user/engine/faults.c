@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "base/plural.h"
-#include "codec/ring_ids.h"
-#include "source/memtrace_stacks.h"
+#include "codec/ring/ids.h"
+#include "source/file/memtrace_stacks.h"
 
 void faults_report_rings(const struct report *r, const struct ring_source *rings)
 {

@@ -6,10 +6,10 @@
 #include <stdbool.h>
 
 #include "engine/report.h"
-#include "source/capture.h"
-#include "source/memtrace.h"
-#include "source/pagetrace.h"
-#include "source/ring.h"
+#include "source/file/capture.h"
+#include "source/file/memtrace.h"
+#include "source/file/pagetrace.h"
+#include "source/ring/ring.h"
 
 /* A line for each damaged ring file. */
 void faults_report_rings(const struct report *r, const struct ring_source *rings);

@@ -3,9 +3,9 @@
 #ifndef ENGINE_PIPELINE_H
 #define ENGINE_PIPELINE_H
 
-#include "core/pump.h"
 #include "engine/context.h"
 #include "engine/loop.h"
+#include "stream/pump.h"
 
 /* 0 or -errno. The caller adds the sources, and frees the pump with pipeline_free(). */
 int pipeline_new(const struct engine *e, struct pump **ret);

@@ -9,12 +9,12 @@
 #include <unistd.h>
 
 #include "base/file.h"
-#include "codec/ring_ids.h"
-#include "proc/machine.h"
+#include "codec/ring/ids.h"
+#include "elf/machine.h"
 #include "runtime/inspect.h"
 #include "runtime/runtimes.h"
-#include "source/bpf_reason.h"
-#include "source/other_users.h"
+#include "source/bpf/other_users.h"
+#include "source/bpf/reason.h"
 
 #define COMM_MAX 15
 

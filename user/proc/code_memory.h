@@ -10,7 +10,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "proc/elf.h"
+#include "elf/elf.h"
 
 struct memory_reader;
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "proc/maps.h"
 #include "base/file.h"
-#include "proc/regular.h"
+#include "base/regular.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -20,9 +20,9 @@
 #include "base/ending.h"
 #include "base/file.h"
 #include "base/log.h"
+#include "base/regular.h"
 #include "proc/maps.h"
 #include "proc/pagemap.h"
-#include "proc/regular.h"
 
 #define PATIENCE_NS	  1000000000ull
 #define PATIENCE_LEAST_NS 20000000ull

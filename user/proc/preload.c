@@ -7,9 +7,9 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "proc/elf.h"
-#include "proc/machine.h"
-#include "proc/regular.h"
+#include "base/regular.h"
+#include "elf/elf.h"
+#include "elf/machine.h"
 
 static const char *refuse_binary(int fd, char ret[PRELOAD_REASON_BYTES])
 {

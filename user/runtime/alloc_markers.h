@@ -11,8 +11,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "proc/notes.h"
-#include "proc/usdt_args.h"
+#include "elf/notes.h"
+#include "elf/usdt_args.h"
 
 enum alloc_marker {
 	ALLOC_MARKER_ALLOC,

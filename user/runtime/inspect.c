@@ -14,10 +14,10 @@
 #include "base/clock.h"
 #include "base/hash.h"
 #include "base/map.h"
-#include "proc/elf.h"
+#include "base/regular.h"
+#include "elf/elf.h"
 #include "proc/executable.h"
 #include "proc/memory_reader.h"
-#include "proc/regular.h"
 #include "runtime/runtimes.h"
 
 /* Of one process. A browser maps 200 files, and has some 100 MB of symbols. */

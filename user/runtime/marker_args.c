@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "proc/usdt_args.h"
+#include "elf/usdt_args.h"
 #include "runtime/marker_operands.h"
 
 /* Words of events.def. */

@@ -9,7 +9,7 @@
 
 #include <stdbool.h>
 
-#include "proc/notes.h"
+#include "elf/notes.h"
 
 #define MARKER_ARGS_BYTES 96
 

@@ -11,8 +11,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "runtime/language.h"
-#include "runtime/ocaml_probes.h"
+#include "runtime/ocaml/probes.h"
+#include "session/language.h"
 
 struct elf;
 

@@ -3,10 +3,10 @@
 
 #include <stddef.h>
 
-#include "proc/elf.h"
+#include "elf/elf.h"
 #include "runtime/alloc_markers.h"
 #include "runtime/ebtrace_probes.h"
-#include "runtime/ocaml.h"
+#include "runtime/ocaml/ocaml.h"
 
 const struct runtime *const runtimes[RUNTIMES] = {&runtime_ebtrace_probes, &runtime_ocaml};
 

@@ -1,0 +1,445 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Captures that no writer of ours makes: of a later version, or of somebody who means harm. */
+#include "codec/capture/block.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/compress.h"
+#include "base/leb128.h"
+#include "tests/tap.h"
+
+#define FILE_BYTES (10u << 20)
+
+static uint8_t file[FILE_BYTES];
+static size_t file_len;
+static struct compress *compress;
+
+static void begin(void)
+{
+	capture_put_head(file);
+	file_len = CAPTURE_HEAD_BYTES;
+}
+
+/* A block of any records; `raw` is what its head says of their length. */
+static void add(uint32_t type, const void *records, size_t len, uint32_t raw, uint64_t before,
+		uint32_t events)
+{
+	uint8_t *frame = file + file_len + CAPTURE_BLOCK_BYTES;
+	ssize_t n = compress_pack(compress, frame, FILE_BYTES - file_len - CAPTURE_BLOCK_BYTES,
+				  records, len);
+	if (n < 0)
+		abort();
+	struct capture_block b = {
+		.type = type,
+		.stored = (uint32_t)n,
+		.raw = raw,
+		.events = events,
+		.before = before,
+		.crc = compress_crc32(frame, (size_t)n),
+		.first_ns = 100,
+	};
+	capture_block_put(&b, file + file_len);
+	file_len += CAPTURE_BLOCK_BYTES + (size_t)n;
+}
+#define ADD(type, records, before, events) \
+	add(type, records, sizeof(records), sizeof(records), before, events)
+
+struct tally {
+	int end;
+	unsigned events, items, damaged;
+	uint64_t lost, last_ns;
+	uint64_t reached; /* see reached() */
+	struct capture_fault fault;
+	struct capture_stats stats;
+};
+
+/* The highest number that the item has in a table of the decoder, or that its last entry has. */
+static uint64_t reached(const struct capture_item *item)
+{
+	const struct capture_frame *f = &item->frame;
+	switch (item->what) {
+	case CAPTURE_EVENT:
+		return item->event.pid > item->event.id ? item->event.pid : item->event.id;
+	case CAPTURE_STRING:
+		return item->string.number;
+	case CAPTURE_FRAME:
+		return f->count ? f->position[f->count - 1].line : f->number;
+	case CAPTURE_STACK:
+		return item->stack.number + item->stack.count - 1;
+	default:
+		return 0;
+	}
+}
+
+static struct tally read_file(void)
+{
+	struct tally t = {0};
+	struct capture_reader *r;
+	struct capture_item item;
+	size_t at = 0, room;
+	if (capture_reader_new(&r))
+		abort();
+	while ((t.end = capture_reader_next(r, &item)) == 1 || t.end == -EAGAIN) {
+		if (t.end == -EAGAIN) {
+			void *into = capture_reader_room(r, &room);
+			size_t n = file_len - at < room ? file_len - at : room;
+			memcpy(into, file + at, n);
+			capture_reader_put(r, n);
+			at += n;
+			continue;
+		}
+		t.items += item.what != CAPTURE_EVENT;
+		t.reached = reached(&item) > t.reached ? reached(&item) : t.reached;
+		if (item.what != CAPTURE_EVENT)
+			continue;
+		t.events += capture_counts(item.event.kind);
+		t.damaged += item.event.kind == EBT_DAMAGE;
+		t.lost += item.event.kind == EBT_LOST ? item.event.arg[0] : 0;
+		t.last_ns = item.event.ts;
+	}
+	if (capture_reader_fault(r))
+		t.fault = *capture_reader_fault(r);
+	t.stats = *capture_reader_stats(r);
+	capture_reader_free(r);
+	return t;
+}
+
+/* lane 0 (pid 5, domain 0), shape 0 (begin, id 1, no flags, 2 words), 1 ns later */
+#define FIRST_EVENT CAPTURE_LANE, 0, 5, 1, 0, EBT_BEGIN, 1, 0, 2, 1
+#define NEXT_EVENT  0, 0, 1
+
+/* A record that no reader knows. */
+static const uint8_t nothing[] = {CAPTURE_ITEM | 99, 0};
+
+static void test_heads(void)
+{
+	begin();
+	file[8] = 2;
+	struct tally t = read_file();
+	ok(t.end == -EPROTO && t.fault.offset == 8, "another version is refused, with the place");
+	is_str(t.fault.expected, "version 1", "and it is said which one was expected");
+	begin();
+	file[3] ^= 1;
+	t = read_file();
+	ok(t.end == -EBADMSG && t.fault.offset == 0, "what does not begin as a capture is none");
+	ok(!capture_is(file, 16) && !capture_is(file, 3), "nor is it taken for one");
+	file_len = 0;
+	is(read_file().end, -EBADMSG, "an empty file is none");
+	begin();
+	t = read_file();
+	ok(t.end == 0 && !t.stats.whole && !t.damaged,
+	   "a head alone is a run that was interrupted");
+}
+
+static void test_later(void)
+{
+	const uint8_t records[] = {CAPTURE_ITEM | 99, 3, 1, 2, 3, FIRST_EVENT, NEXT_EVENT};
+	const uint8_t longer[] = {
+		CAPTURE_ITEM | CAPTURE_RECOVERED, 6, 1, 2, 0, 1, 77, 78, FIRST_EVENT};
+	const uint8_t kind[] = {FIRST_EVENT, 0, 1, 60, 1, 0, 2, 1, NEXT_EVENT};
+	begin();
+	ADD(CAPTURE_BLOCK_EVENTS, records, 0, 2);
+	ADD(7, "a later block", 2, 0);
+	ADD(CAPTURE_BLOCK_EVENTS, longer, 2, 1);
+	ADD(CAPTURE_BLOCK_END, records, 3, 2);
+	struct tally t = read_file();
+	ok(t.events == 5 && t.items == 1 && !t.lost && !t.damaged && t.stats.whole,
+	   "records, fields and blocks of a later program are skipped");
+	begin();
+	ADD(CAPTURE_BLOCK_EVENTS, kind, 0, 3);
+	ADD(CAPTURE_BLOCK_END, nothing, 3, 0);
+	t = read_file();
+	ok(t.events == 2 && t.lost == 1 && !t.damaged,
+	   "an event of a kind that we do not know is told as lost");
+}
+
+static void test_records(void)
+{
+	static const struct {
+		const char *name;
+		uint8_t records[24];
+		size_t len;
+	} cases[] = {
+		{"an event before there is a lane", {0, 0, 1}, 3},
+		{"a lane that was left out", {CAPTURE_LANE, 1, 5, 1, 0}, 5},
+		{"a shape that was left out", {CAPTURE_LANE, 0, 5, 1, 3}, 5},
+		{"a domain of more than 16 bits",
+		 {CAPTURE_LANE, 0, 5, 0x80, 0x80, 0x80, 1, 0, 1, 1, 0, 2, 1},
+		 13},
+		{"a number that never ends",
+		 {CAPTURE_LANE, 0, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff,
+		  0xff},
+		 13},
+		{"an event that is cut", {FIRST_EVENT}, 9},
+		{"a payload longer than the block",
+		 {CAPTURE_LANE, 0, 5, 1, 0, EBT_CUSTOM, 1, EBT_F_PAYLOAD, 0, 1, 4, 100, 1},
+		 13},
+		{"a record longer than the block", {CAPTURE_ITEM | 99, 100, 1}, 3},
+		{"a string longer than its record",
+		 {CAPTURE_ITEM | CAPTURE_NAME, 3, 1, 1, 100, 'a', 'b'},
+		 7},
+		{"a record shorter than its fields",
+		 {CAPTURE_ITEM | CAPTURE_RECOVERED, 1, 1, 1},
+		 3},
+	};
+	const uint8_t good[] = {FIRST_EVENT, NEXT_EVENT};
+	for (unsigned i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		begin();
+		ADD(CAPTURE_BLOCK_EVENTS, good, 0, 2);
+		add(CAPTURE_BLOCK_EVENTS, cases[i].records, cases[i].len, (uint32_t)cases[i].len, 2,
+		    4);
+		ADD(CAPTURE_BLOCK_END, good, 6, 2);
+		struct tally t = read_file();
+		ok(!t.end && t.damaged == 1 && t.lost == 4 && t.events == 4, "%s is damage",
+		   cases[i].name);
+	}
+}
+
+static uint8_t records[CAPTURE_RAW_MAX + 64];
+
+static uint8_t *put_entry(uint8_t *p, const uint64_t *v, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		p = leb128_put(p, v[i]);
+	return p;
+}
+#define PUT(p, ...)                                   \
+	put_entry(p, (const uint64_t[]){__VA_ARGS__}, \
+		  sizeof((const uint64_t[]){__VA_ARGS__}) / sizeof(uint64_t))
+/* A whole item by its type, the length of its content, and that. */
+static uint8_t *put_item(uint8_t *p, unsigned type, const uint8_t *content, size_t len)
+{
+	*p++ = (uint8_t)(CAPTURE_ITEM | type);
+	p = leb128_put(p, len);
+	memcpy(p, content, len);
+	return p + len;
+}
+
+/* The i-th lane: pid i + 1, with an event of the only shape. */
+static uint8_t *put_lane(uint8_t *p, uint64_t i)
+{
+	p = PUT(p, CAPTURE_LANE, i, i + 1, 1, 0);
+	return i ? PUT(p, 1) : PUT(p, EBT_BEGIN, 0, 0, 2, 1);
+}
+
+/* The i-th shape: id i + 1, with an event of the only lane. */
+static uint8_t *put_shape(uint8_t *p, uint64_t i)
+{
+	p = i ? PUT(p, 0) : PUT(p, CAPTURE_LANE, 0, 0, 1);
+	return PUT(p, i, EBT_BEGIN, i + 1, 0, 2, 1);
+}
+
+static uint8_t *put_string(uint8_t *p, uint64_t i)
+{
+	(void)i;
+	return put_item(p, CAPTURE_STRING, (const uint8_t *)"\1f", 2);
+}
+
+static uint8_t *put_frame(uint8_t *p, uint64_t i)
+{
+	(void)i;
+	return put_item(p, CAPTURE_FRAME, (const uint8_t *)"\0\0\0", 3);
+}
+
+/* A frame with n positions; each line is that of its number. */
+static uint8_t *put_positions(uint8_t *p, uint64_t n)
+{
+	uint8_t content[5 * CAPTURE_POSITIONS_MAX * 8], *c = PUT(content, 0, 0, n);
+	for (uint64_t i = 0; i < n; i++)
+		c = PUT(c, 0, 0, CAPTURE_HAS_LINE, i + 1, 0, 0);
+	return put_item(p, CAPTURE_FRAME, content, (size_t)(c - content));
+}
+
+static uint8_t *put_run(uint8_t *p, uint64_t n)
+{
+	uint8_t content[6 * CAPTURE_RUN_MAX], *c = PUT(content, 0, n);
+	memset(c, 1, n);
+	return put_item(put_frame(p, 0), CAPTURE_STACK, content, (size_t)(c - content) + n);
+}
+
+/* Runs of stacks, as long as they may be, and one of the rest. */
+static uint8_t *put_stacks(uint8_t *p, uint64_t n)
+{
+	for (; n > CAPTURE_RUN_MAX; n -= CAPTURE_RUN_MAX)
+		p = put_run(p, CAPTURE_RUN_MAX);
+	return put_run(p, n);
+}
+
+static void test_limits(void)
+{
+	static const struct {
+		const char *name;
+		uint32_t limit;
+		bool one;      /* an item that holds all entries */
+		uint32_t kept; /* of an item or a table that is refused */
+		uint8_t *(*put)(uint8_t *p, uint64_t n);
+	} rows[] = {
+		{"lanes of a block", CAPTURE_LANES, false, CAPTURE_LANES, put_lane},
+		{"shapes of a block", CAPTURE_SHAPES, false, CAPTURE_SHAPES, put_shape},
+		{"strings of a block", CAPTURE_STRINGS, false, CAPTURE_STRINGS, put_string},
+		{"frames of a block", CAPTURE_FRAMES, false, CAPTURE_FRAMES, put_frame},
+		{"stacks of a block", CAPTURE_STACKS, true, CAPTURE_STACKS, put_stacks},
+		{"positions of a frame", CAPTURE_POSITIONS_MAX, true, 0, put_positions},
+		{"stacks of an item", CAPTURE_RUN_MAX, true, 1, put_run},
+	};
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		const uint64_t counts[] = {rows[i].limit, rows[i].limit + 1, 5ull * rows[i].limit};
+		for (unsigned k = 0; k < 3; k++) {
+			uint8_t *p = records;
+			for (uint64_t n = 0; !rows[i].one && n < counts[k]; n++)
+				p = rows[i].put(p, n);
+			p = rows[i].one ? rows[i].put(p, counts[k]) : p;
+			size_t len = (size_t)(p - records);
+			begin();
+			add(CAPTURE_BLOCK_EVENTS, records, len, (uint32_t)len, 0, 0);
+			ADD(CAPTURE_BLOCK_END, nothing, 0, 0);
+			struct tally t = read_file();
+			ok(!t.end && t.damaged == (k > 0) &&
+				   t.reached == (k ? rows[i].kept : rows[i].limit),
+			   "%llu %s: %s", (unsigned long long)counts[k], rows[i].name,
+			   k ? "damage" : "all are read");
+			if (t.damaged != (k > 0) || t.end)
+				diag("%u damaged, %llu reached", t.damaged,
+				     (unsigned long long)t.reached);
+		}
+	}
+}
+
+/* How many bytes of a text of `bytes` are kept, with an event behind the item. */
+static size_t kept_text(unsigned type, size_t bytes)
+{
+	static const uint8_t event[] = {FIRST_EVENT};
+	struct capture_item item;
+	struct capture_decoder *d = malloc(sizeof(*d));
+	uint8_t *content = calloc(1, bytes + 64);
+	uint8_t *raw = calloc(1, bytes + 128 + CAPTURE_PAD);
+	if (!d || !content || !raw)
+		abort();
+	uint8_t *c = type == CAPTURE_ALLOC_TRACE ? PUT(content, 5, 0, 64, 0, bytes)
+						 : PUT(content, bytes);
+	memset(c, 'x', bytes);
+	size_t len = (size_t)(c - content) + bytes + (type == CAPTURE_ALLOC_TRACE ? 3 : 0);
+	uint8_t *p = put_item(raw, type, content, len);
+	memcpy(p, event, sizeof(event));
+	capture_decoder_start(d, raw, (size_t)(p - raw) + sizeof(event), 0);
+	if (capture_decode(d, &item) != 1)
+		abort();
+	size_t kept = type == CAPTURE_ALLOC_TRACE ? item.alloc_trace.text[CAPTURE_EXECUTABLE].bytes
+						  : item.string.bytes;
+	bool follows = capture_decode(d, &item) == 1 && item.what == CAPTURE_EVENT &&
+		       item.event.pid == 5 && !capture_decode(d, &item);
+	free(raw);
+	free(content);
+	free(d);
+	return follows ? kept : SIZE_MAX;
+}
+
+static void test_texts(void)
+{
+	static const struct {
+		const char *name;
+		unsigned type;
+		size_t max;
+	} rows[] = {
+		{"string of a stack", CAPTURE_STRING, CAPTURE_STRING_MAX},
+		{"text of an allocation trace", CAPTURE_ALLOC_TRACE, CAPTURE_TEXT_MAX},
+	};
+	for (unsigned i = 0; i < 2; i++) {
+		size_t max = rows[i].max;
+		ok(kept_text(rows[i].type, max - 1) == max - 1 &&
+			   kept_text(rows[i].type, max) == max,
+		   "a %s of as many bytes as it may have is whole", rows[i].name);
+		ok(kept_text(rows[i].type, max + 1) == max &&
+			   kept_text(rows[i].type, 5 * max) == max,
+		   "a longer %s is cut there, and what follows it is read", rows[i].name);
+	}
+}
+
+static void test_bombs(void)
+{
+	static uint8_t zeroes[8u << 20];
+	const uint8_t good[] = {FIRST_EVENT};
+	begin();
+	add(CAPTURE_BLOCK_EVENTS, zeroes, sizeof(zeroes), sizeof(zeroes), 0, 5);
+	ADD(CAPTURE_BLOCK_END, good, 5, 1);
+	struct tally t = read_file();
+	ok(t.events == 1 && t.damaged == 1 && t.lost == 5,
+	   "a block that says that it holds more than 4 MiB is refused");
+	ok(!strcmp(t.fault.expected, "the head of a block"), "by its head");
+	for (uint32_t more = 0; more < 2; more++) {
+		/* Items without content that no reader knows. */
+		for (size_t i = 0; i < CAPTURE_RAW_MAX + 2 * more; i += 2)
+			memcpy(zeroes + i, nothing, 2);
+		begin();
+		uint32_t bytes = CAPTURE_RAW_MAX + 2 * more;
+		add(CAPTURE_BLOCK_EVENTS, zeroes, bytes, bytes, 0, 5);
+		ADD(CAPTURE_BLOCK_END, good, 5, 1);
+		t = read_file();
+		ok(t.damaged == more && t.events == 1,
+		   more ? "a block of one item more than 4 MiB is refused"
+			: "one of 4 MiB is read");
+	}
+	memset(zeroes, 0, sizeof(zeroes));
+	begin();
+	add(CAPTURE_BLOCK_EVENTS, zeroes, sizeof(zeroes), 100, 0, 5);
+	ADD(CAPTURE_BLOCK_END, good, 5, 1);
+	t = read_file();
+	ok(t.events == 1 && t.damaged == 1 && t.lost == 5,
+	   "a frame that holds more than its head says is refused");
+	begin();
+	add(CAPTURE_BLOCK_EVENTS, zeroes, 100, 1000, 0, 5);
+	ADD(CAPTURE_BLOCK_END, good, 5, 1);
+	t = read_file();
+	ok(t.events == 1 && t.damaged == 1 && t.lost == 5, "and so is one that holds less");
+}
+
+/* Each head names a body of all that follows: summing them all up would take hours. */
+static void test_heads_without_end(void)
+{
+	begin();
+	struct capture_block b = {.type = CAPTURE_BLOCK_EVENTS, .stored = CAPTURE_STORED_MAX};
+	while (file_len + CAPTURE_BLOCK_BYTES <= FILE_BYTES) {
+		capture_block_put(&b, file + file_len);
+		file_len += CAPTURE_BLOCK_BYTES;
+	}
+	struct tally t = read_file();
+	ok(!t.end && t.damaged == 1, "a file of nothing but heads of long blocks ends");
+}
+
+static void test_behind(void)
+{
+	const uint8_t good[] = {FIRST_EVENT};
+	begin();
+	ADD(CAPTURE_BLOCK_END, good, 0, 1);
+	uint64_t end = file_len;
+	memcpy(file + file_len, "more", 4);
+	file_len += 4;
+	struct tally t = read_file();
+	ok(t.events == 1 && t.damaged == 1 && t.fault.offset == end && t.stats.whole,
+	   "what stands behind the end is told");
+	begin();
+	ADD(CAPTURE_BLOCK_EVENTS, good, 0, 1);
+	ADD(CAPTURE_BLOCK_EVENTS, good, 7, 1);
+	ADD(CAPTURE_BLOCK_END, nothing, 8, 0);
+	t = read_file();
+	ok(t.events == 2 && t.lost == 6 && !t.damaged, "blocks that were taken out are missed");
+	is(t.last_ns, 101, "and the time of their loss is that of the block behind it");
+}
+
+int main(void)
+{
+	if (compress_new(1, &compress))
+		abort();
+	test_heads();
+	test_later();
+	test_records();
+	test_limits();
+	test_texts();
+	test_bombs();
+	test_heads_without_end();
+	test_behind();
+	compress_free(compress);
+	return tap_done();
+}

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Symbol tables that were made to keep their reader busy: without its bounds this does not end. */
+#include "elf/elf.h"
+#include "tests/tap.h"
+
+#include <elf.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define SYMBOLS	     1000000
+#define STRING_BYTES (16u << 20)
+#define TABLES	     200 /* of the same place */
+#define STRINGS_AT   0x10000
+#define SYMBOLS_AT   (STRINGS_AT + STRING_BYTES)
+
+static void put(int fd, const void *data, size_t bytes, off_t at)
+{
+	if (pwrite(fd, data, bytes, at) != (ssize_t)bytes)
+		abort();
+}
+
+/* The strings have no end, and each symbol is named by the first of them; the last one is "aaa",
+ * behind which a zero stands. */
+static int make_file(unsigned tables)
+{
+	char path[] = "/tmp/ebt-elf-XXXXXX";
+	int fd = mkstemp(path);
+	char *strings = malloc(STRING_BYTES);
+	Elf64_Sym *symbols = calloc(SYMBOLS, sizeof(*symbols));
+	Elf64_Shdr *sh = calloc(tables + 2, sizeof(*sh));
+	if (fd < 0 || !strings || !symbols || !sh)
+		abort();
+	unlink(path);
+	Elf64_Ehdr eh = {
+		.e_ident = {0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, EV_CURRENT},
+		.e_type = ET_DYN,
+		.e_machine = EM_X86_64,
+		.e_version = EV_CURRENT,
+		.e_shoff = sizeof(eh),
+		.e_ehsize = sizeof(eh),
+		.e_shentsize = sizeof(*sh),
+		.e_shnum = (uint16_t)(tables + 2),
+	};
+	sh[1] = (Elf64_Shdr){
+		.sh_type = SHT_STRTAB, .sh_offset = STRINGS_AT, .sh_size = STRING_BYTES};
+	for (unsigned i = 0; i < tables; i++)
+		sh[i + 2] = (Elf64_Shdr){.sh_type = SHT_SYMTAB,
+					 .sh_offset = SYMBOLS_AT,
+					 .sh_size = SYMBOLS * sizeof(*symbols),
+					 .sh_link = 1,
+					 .sh_entsize = sizeof(*symbols)};
+	memset(strings, 'a', STRING_BYTES);
+	memcpy(strings, "\0aaa", 5);
+	for (unsigned i = 0; i < SYMBOLS; i++)
+		symbols[i].st_shndx = 1;
+	symbols[SYMBOLS - 1].st_name = 1;
+	symbols[SYMBOLS - 1].st_value = 42;
+	put(fd, &eh, sizeof(eh), 0);
+	put(fd, sh, (tables + 2) * sizeof(*sh), sizeof(eh));
+	put(fd, strings, STRING_BYTES, STRINGS_AT);
+	put(fd, symbols, SYMBOLS * sizeof(*symbols), SYMBOLS_AT);
+	free(strings);
+	free(symbols);
+	free(sh);
+	return fd;
+}
+
+/* Small pieces are read from windows of the file. */
+static void test_read(void)
+{
+	struct elf *e;
+	int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+	unsigned wrong = 0, read = 0, seed = 1;
+	uint8_t got[40000], want[40000];
+	if (fd < 0 || elf_open(fd, &e))
+		abort();
+	for (int i = 0; i < 4000; i++) {
+		seed = seed * 1664525u + 1013904223u;
+		size_t bytes = i % 50 ? 1 + (seed >> 8) % 300 : sizeof(got);
+		uint64_t address = (seed >> 12) % 20000, at = elf_offset(e, address);
+		int n = elf_read(e, address, got, bytes);
+		if (!at && n < 0)
+			continue;
+		ssize_t most = pread(fd, want, bytes, (off_t)at);
+		/* Where a segment ends the file goes on. */
+		wrong += n < 0 || n > most || memcmp(got, want, (size_t)n);
+		wrong += n < most && elf_offset(e, address + (unsigned)n) == at + (unsigned)n;
+		read++;
+	}
+	ok(read > 500 && !wrong, "what is read at an address is what the file has there");
+	elf_close(e);
+	close(fd);
+}
+
+int main(void)
+{
+	struct elf *elf;
+	int fd = make_file(1);
+	struct elf_symbol symbol[] = {{.name = "aaa"}, {.name = "aaaa"}};
+	is(elf_open(fd, &elf), 0, "a file whose strings do not end is opened");
+	is(elf_find(elf, symbol, 2), 1, "a symbol in it is found");
+	is(symbol[0].value, 42, "and its value");
+	elf_close(elf);
+	close(fd);
+
+	fd = make_file(TABLES);
+	struct elf_symbol none = {.name = "b"};
+	is(elf_open(fd, &elf), 0, "a file with 200 large tables is opened");
+	is(elf_find(elf, &none, 1), 0, "what is not there is not found");
+	elf_close(elf);
+	close(fd);
+	test_read();
+	return tap_done();
+}

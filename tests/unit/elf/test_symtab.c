@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Functions by address: which name of several, and how far it reaches, in programs assembled here. */
+#include "elf/symtab.h"
+#include "tests/unit/assembled.h"
+
+#include <libelf.h>
+
+#define FUNC(name)	  ".type " name ",@function\n" name ":\n"
+#define SIZE(name, bytes) ".size " name "," bytes "\n"
+#define GLOBAL(name)	  ".globl " name "\n"
+#define WEAK(name)	  ".weak " name "\n"
+#define NOPS		  ".fill 16,1,0x90\n"
+#define END		  ".data\n.quad 0\n"
+
+static Elf *elf;
+static struct symtab *table;
+
+static void open_table(const char *text)
+{
+	symtab_free(table);
+	elf_end(elf);
+	read_program(text, STATIC);
+	elf = elf_begin(fd, ELF_C_READ, NULL);
+	if (symtab_new(elf, true, &table))
+		abort();
+}
+
+static void finds(const char *label, uint64_t offset, const char *want, const char *name)
+{
+	const char *got = symtab_find(table, address_of(label) + offset);
+	is_str(got ? got : "none", want, name);
+}
+
+static void test_names(void)
+{
+	open_table(TEXT NOPS FUNC("aa_local") GLOBAL("zz_global") FUNC("zz_global") NOPS SIZE(
+		"aa_local", "16") SIZE("zz_global",
+				       "16") GLOBAL("aa_label") "aa_label:\n" FUNC("zz_sized")
+			   NOPS SIZE("zz_sized", "16") GLOBAL("_wrapped") FUNC("_wrapped") FUNC(
+				   "zz_plain") NOPS SIZE("_wrapped", "16") SIZE("zz_plain", "16")
+				   GLOBAL("zz_first") FUNC("zz_first") GLOBAL("bb_first")
+					   FUNC("bb_first") NOPS SIZE("zz_first", "16") SIZE(
+						   "bb_first", "16") WEAK("aa_weak") FUNC("aa_weak")
+						   GLOBAL("zz_strong") FUNC("zz_strong")
+							   NOPS SIZE("aa_weak", "16")
+								   SIZE("zz_strong", "16") END);
+	finds("aa_local", 4, "zz_global", "of two names the exported one is used");
+	finds("zz_sized", 4, "zz_sized", "but one with a size before one without");
+	finds("zz_plain", 4, "zz_plain", "and one without an underscore before one with it");
+	finds("zz_first", 4, "bb_first", "of two alike the first one in the alphabet");
+	finds("aa_weak", 4, "zz_strong", "one that is weak is not exported for good");
+}
+
+static void test_sizes(void)
+{
+	open_table(TEXT NOPS FUNC("short") NOPS SIZE("short", "4") FUNC("open") NOPS FUNC("outer")
+			   NOPS FUNC("inner") NOPS NOPS SIZE("outer", "48") SIZE("inner", "8")
+				   FUNC("last") ".byte 0x90\n" NOPS END);
+	finds("short", 3, "short", "a function reaches as far as its size");
+	finds("short", 4, "none", "and no further");
+	finds("open", 15, "open", "one without a size reaches to the next");
+	finds("inner", 7, "inner", "one inside of another is the one");
+	finds("inner", 8, "outer", "behind it the outer one goes on");
+	finds("last", 0, "last", "the last one has its first byte, if its size is not known");
+	finds("last", 1, "none", "and no more");
+}
+
+static void test_stripped(void)
+{
+	open_table(TEXT NOPS END);
+	ok(symtab_has_any(table), "a program has a symbol at least");
+	char cmd[128];
+	snprintf(cmd, sizeof(cmd), "strip %s/a", dir);
+	is(system(cmd), 0, "it is stripped");
+	char path[64];
+	snprintf(path, sizeof(path), "%s/a", dir);
+	int stripped = open(path, O_RDONLY | O_CLOEXEC);
+	Elf *e = elf_begin(stripped, ELF_C_READ, NULL);
+	struct symtab *t;
+	ok(!symtab_new(e, true, &t) && !symtab_has_any(t) && !symtab_find(t, 0x401000),
+	   "then it has none");
+	symtab_free(t);
+	elf_end(e);
+	close(stripped);
+}
+
+int main(void)
+{
+	if (!mkdtemp(dir) || elf_version(EV_CURRENT) == EV_NONE)
+		return skip_all("needs a temporary directory");
+	test_names();
+	test_sizes();
+	test_stripped();
+	symtab_free(table);
+	elf_end(elf);
+	char cmd[64];
+	snprintf(cmd, sizeof(cmd), "rm -r %s", dir);
+	return system(cmd) ? 1 : tap_done();
+}

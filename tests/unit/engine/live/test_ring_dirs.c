@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* Rings of processes that ended before a scan: only those that carry the mark of the probe library
+ * are removed. */
+#include <ebtrace/ring.h>
+#include <fcntl.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "engine/live/ring_dirs.h"
+#include "tests/tap.h"
+
+static char base[] = "/tmp/ebtrace-test.XXXXXX";
+static char ring[256];
+
+/* A program that keeps its ring in the library's own directory, and has ended. Returns its pid. */
+static pid_t run(void)
+{
+	const char *o = getenv("O");
+	char path[256];
+	snprintf(path, sizeof(path), "%s/tests/prog/minigc", o ? o : "build");
+	unsetenv("EBTRACE_DIR");
+	unsetenv("OCAML_RUNTIME_EVENTS_DIR");
+	setenv("XDG_RUNTIME_DIR", base, 1);
+	setenv("EBTRACE_START", "1", 1);
+	setenv("EBTRACE_PRESERVE", "1", 1);
+	setenv("EBTRACE_LOG_WSIZE", "9", 1);
+	setenv("EBTRACE_MAX_DOMAINS", "2", 1);
+	pid_t pid = fork();
+	if (!pid) {
+		execl(path, path, "-q", "-n", "10", "-c", "/dev/null", NULL);
+		_exit(127);
+	}
+	waitpid(pid, NULL, 0);
+	snprintf(ring, sizeof(ring), "%s/ebtrace/%d.events", base, pid);
+	return pid;
+}
+
+/* Sets the mark in the file, as the library does at the end of a ring that a tracer asked for. */
+static bool mark(void)
+{
+	const uint64_t magic = EBT_RING_EXT_MAGIC;
+	struct stat st;
+	int fd = open(ring, O_RDWR | O_CLOEXEC);
+	if (fd < 0 || fstat(fd, &st))
+		return false;
+	size_t bytes = (size_t)st.st_size;
+	char *map = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	close(fd);
+	struct ebt_ring_ext *ext =
+		map == MAP_FAILED ? NULL : memmem(map, bytes, &magic, sizeof(magic));
+	if (ext)
+		ext->left_over = 1;
+	return ext && !munmap(map, bytes);
+}
+
+static bool exists(const char *path)
+{
+	struct stat st;
+	return !lstat(path, &st);
+}
+
+static unsigned left;
+static void note_left(void *ctx, pid_t pid, int fd, const char *name)
+{
+	char expected[40];
+	snprintf(expected, sizeof(expected), "%d.events", pid);
+	left += ctx == &left && !strcmp(name, expected) && !close(fd);
+}
+
+int main(void)
+{
+	struct ring_dirs dirs = {0};
+	char moved[300];
+	if (!mkdtemp(base))
+		return 1;
+	pid_t pid = run();
+	ok(exists(ring), "a process has ended, and its ring is there");
+	ring_dirs_remove_left(&dirs, pid, note_left, &left);
+	ok(exists(ring), "a ring that its process has kept is not removed");
+	ok(mark(), "it is left to the tracer");
+	ring_dirs_remove_left(&dirs, pid + 1, note_left, &left);
+	ok(exists(ring), "another process's end does not remove it");
+	snprintf(moved, sizeof(moved), "%s.moved", ring);
+	ok(!rename(ring, moved) && !symlink(moved, ring), "a link has its name");
+	ring_dirs_remove_left(&dirs, pid, note_left, &left);
+	ok(exists(ring) && exists(moved), "neither the link nor the file behind it is removed");
+	ok(!rename(moved, ring), "it has its name again");
+	ring_dirs_remove_left(&dirs, pid, note_left, &left);
+	ok(!exists(ring), "its own does");
+	is(left, 1, "which the caller gets before that, and no other");
+	ring_dirs_done(&dirs);
+	snprintf(moved, sizeof(moved), "%s/ebtrace", base);
+	rmdir(moved);
+	rmdir(base);
+	return tap_done();
+}

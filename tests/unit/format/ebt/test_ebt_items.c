@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What a capture says of a process: each field, with a value of its own. */
+#include "format/ebt/items.h"
+
+#include <errno.h>
+
+#include "tests/tap.h"
+#include "tests/unit/processes_fixture.h"
+
+static uint32_t put(struct session *s, const char *text)
+{
+	return strings_put(s->strings, text, strlen(text));
+}
+
+static bool is_text(const struct capture_text *t, const char *want)
+{
+	return t->bytes == strlen(want) && !memcmp(t->text, want, t->bytes);
+}
+
+static void fill(struct session *s, struct process *p)
+{
+	p->traits.release = EBT_RELEASE_OCAML_5_1;
+	p->page_bytes = 8192;
+	p->usage.known = p->usage.has_peak_rss = true;
+	p->usage.user_ns = 11;
+	p->usage.system_ns = 12;
+	p->usage.peak_rss_bytes = 13;
+	p->end = moment_at(14);
+	snprintf(p->producer, sizeof(p->producer), "the producer");
+	snprintf(p->runtime, sizeof(p->runtime), "the runtime");
+	snprintf(p->comm, sizeof(p->comm), "the program");
+	p->alloc_trace = (struct alloc_trace){.known = true,
+					      .domain = 15,
+					      .word_bits = 32,
+					      .sample_rate = 0.25,
+					      .executable = put(s, "the executable"),
+					      .host = put(s, "the host"),
+					      .parameters = put(s, "the parameters"),
+					      .context = put(s, "the context")};
+}
+
+static void test_process(void)
+{
+	struct session *s;
+	struct capture_reader *r;
+	struct capture_item item;
+	struct capture_writer *w;
+	const void *block;
+	size_t room;
+	if (capture_writer_new(1, &w) || session_new(&s) || enter_processes(s, 3) ||
+	    capture_reader_new(&r))
+		abort();
+	fill(s, processes_announce(&s->processes, 2));
+	if (ebt_items_put_process(w, s, processes_at(&s->processes, 2)) ||
+	    capture_reader_next(r, &item) != -EAGAIN)
+		abort();
+	ssize_t bytes = capture_close_block(w, CAPTURE_BLOCK_END, &block);
+	uint8_t *into = capture_reader_room(r, &room);
+	if (bytes < 0 || room < CAPTURE_HEAD_BYTES + (size_t)bytes)
+		abort();
+	capture_put_head(into);
+	memcpy(into + CAPTURE_HEAD_BYTES, block, (size_t)bytes);
+	capture_reader_put(r, CAPTURE_HEAD_BYTES + (size_t)bytes);
+	const struct capture_process *c = &item.process;
+	ok(capture_reader_next(r, &item) == 1 && item.what == CAPTURE_PROCESS && c->pid == 2,
+	   "a process has its pid");
+	ok(c->own_release == EBT_RELEASE_OCAML_5_1 && !c->release,
+	   "the release of its runtime, and that its phases have canonical numbers");
+	ok(!strcmp(c->producer, "the producer") && !strcmp(c->runtime, "the runtime") &&
+		   !strcmp(c->comm, "the program"),
+	   "its names");
+	ok(c->usage_known && c->user_ns == 11 && c->system_ns == 12 && c->peak_rss_known &&
+		   c->peak_rss_bytes == 13 && c->end_known && c->end_ns == 14 &&
+		   c->page_bytes == 8192,
+	   "what it used, when it ended, and its size of pages");
+	const struct capture_alloc_trace *t = &item.alloc_trace;
+	ok(capture_reader_next(r, &item) == 1 && item.what == CAPTURE_ALLOC_TRACE && t->pid == 2 &&
+		   t->domain == 15 && t->word_bits == 32 && t->sample_rate == 0.25,
+	   "what its allocations are samples of");
+	ok(is_text(&t->text[CAPTURE_EXECUTABLE], "the executable") &&
+		   is_text(&t->text[CAPTURE_HOST], "the host") &&
+		   is_text(&t->text[CAPTURE_PARAMETERS], "the parameters") &&
+		   is_text(&t->text[CAPTURE_CONTEXT], "the context"),
+	   "with each text in its place");
+	capture_reader_free(r);
+	capture_writer_free(w);
+	session_free(s);
+}
+
+int main(void)
+{
+	test_process();
+	return tap_done();
+}

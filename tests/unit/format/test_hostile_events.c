@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Events as a forged capture may have them, through the sinks that compute the most of them: times
+ * that jump, lengths and addresses without sense, ends without begins, processes that are gone. What
+ * they write does not matter here; the sanitizers see how.
+ */
+#include "format/ebt/trigger.h"
+#include "format/ndjson/ndjson.h"
+#include "format/pagetrace.h"
+#include "report/pages/map.h"
+#include "report/pages/model/map.h"
+#include "report/pages/pages.h"
+#include "report/parts/ids.h"
+#include "report/stat/pause_events.h"
+#include "report/stat/stat.h"
+#include "session/offcpu.h"
+#include "tests/random.h"
+#include "tests/tap.h"
+#include "tests/unit/processes_fixture.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#define ROUNDS	  TAP_ROUNDS(60)
+#define EVENTS	  400
+#define PROCESSES 3
+
+struct run {
+	struct session *session;
+	struct sink *sink, *behind; /* behind: NULL, or the one that `sink` passes events on to */
+	struct pages_map map;
+	int fd;
+	uint64_t state, ts;
+};
+
+static uint32_t below(struct run *r, uint32_t n)
+{
+	return (uint32_t)(random_next(&r->state) % n);
+}
+
+static uint64_t any(struct run *r)
+{
+	switch (below(r, 6)) {
+	case 0:
+		return UINT64_MAX - below(r, 3);
+	case 1:
+		return random_next(&r->state);
+	case 2:
+		return 1ull << below(r, 64);
+	case 3:
+		return (1ull << 47) - 8192ull * below(r, 4);
+	case 4:
+		return 0xc000000000 + 4096ull * below(r, 4000);
+	}
+	return below(r, 1000);
+}
+
+static int open_capture(void *ctx, const struct trigger_capture *c, int *ret_fd)
+{
+	(void)c;
+	*ret_fd = ((struct run *)ctx)->fd;
+	return 0;
+}
+
+static int close_capture(void *ctx, const struct trigger_capture *c, int err)
+{
+	(void)ctx;
+	(void)c;
+	return err;
+}
+
+static int make_trigger(struct run *r)
+{
+	static const struct span_rule rules[] = {{"pause>40ns", "pause", 40},
+						 {"m*>90ns", "m*", 90}};
+	struct trigger_options o = {
+		.rule = rules,
+		.rules = 2,
+		.before_ns = below(r, 3000),
+		.after_ns = below(r, 9) ? below(r, 300) : UINT64_MAX,
+		.memory = 1 << 20,
+		.open = open_capture,
+		.close = close_capture,
+		.ctx = r,
+	};
+	return trigger_new(r->session, &o, &r->sink);
+}
+
+static int make_stat(struct run *r)
+{
+	struct stat_options o = {.blame = true,
+				 .longest = 3,
+				 .json = below(r, 2),
+				 .interval_ns = below(r, 2) ? 1000 : 0};
+	return stat_new(r->session, r->fd, &o, &r->sink);
+}
+
+static int make_pauses(struct run *r)
+{
+	int err = ndjson_new(r->session, r->fd, &r->behind);
+	return err ? err : pause_events_new(r->session, r->behind, below(r, 50), NULL, &r->sink);
+}
+
+static int make_pages(struct run *r)
+{
+	static pages_put *const put[] = {pages_summary_text,	   pages_totals_text,
+					 pages_fragmentation_text, pages_churn_text,
+					 pages_heat_text,	   pages_occupancy_text,
+					 pages_owners_text,	   pages_lifetimes_text};
+	struct pages_report_options o = {.model = {.page_bytes = 8192}};
+	if (below(r, 3))
+		o.model.from = moment_at(below(r, 1000));
+	if (below(r, 3))
+		o.model.until = moment_at(below(r, 9000));
+	return pages_new(r->session, r->fd, put[below(r, sizeof(put) / sizeof(*put))], &o,
+			 &r->sink);
+}
+
+static int make_map(struct run *r)
+{
+	struct pages_report_options o = {.model = {.page_bytes = 8192, .map = &r->map}};
+	return pages_new(r->session, r->fd, pages_map_text, &o, &r->sink);
+}
+
+static int make_pagetrace(struct run *r)
+{
+	return pagetrace_new(r->session, r->fd, &r->sink);
+}
+
+static void make_event(struct run *r, struct ebt_event *ret)
+{
+	static const uint16_t kinds[] = {EBT_BEGIN,	 EBT_BEGIN,	EBT_END,
+					 EBT_END,	 EBT_LOST,	EBT_PROCESS,
+					 EBT_OFFCPU,	 EBT_OFFCPU,	EBT_PAUSE,
+					 EBT_PAGE_ALLOC, EBT_PAGE_FREE, EBT_PAGE_SCAVENGE};
+	static const uint32_t phases[] = {PHASE_minor,		 PHASE_major,
+					  PHASE_stw_leader,	 PHASE_stw_handler,
+					  PHASE_stw_api_barrier, PHASE_minor_leave_barrier};
+	r->ts += below(r, 40);
+	*ret = (struct ebt_event){
+		.ts = below(r, 30) ? r->ts : any(r),
+		.kind = kinds[below(r, sizeof(kinds) / sizeof(*kinds))],
+		.process = 1 + below(r, PROCESSES),
+		.pos = below(r, 2) ? EBT_NO_POS : any(r),
+		.domain = (uint16_t)(below(r, 5) ? below(r, 4) : any(r)),
+		.tid = below(r, 5),
+		.cpu = EBT_NO_CPU,
+		.id = below(r, 9) ? phases[below(r, 6)] : below(r, 100),
+		.arg = {any(r), below(r, 3) ? 1 + below(r, 20) : any(r)},
+	};
+	ret->pid = ret->process;
+	struct offcpu o = {.begin_ns = ret->ts - any(r),
+			   .end_ns = ret->ts,
+			   .wait_ns = any(r),
+			   .run_delay_ns = any(r),
+			   .syscall = (int32_t)any(r),
+			   .open = below(r, 2)};
+	if (ret->kind == EBT_OFFCPU && offcpu_put(r->session, ret, &o))
+		abort();
+}
+
+static int pass(struct run *r)
+{
+	int err = 0;
+	for (unsigned i = 0; i < EVENTS && !err; i++) {
+		struct ebt_event ev;
+		make_event(r, &ev);
+		struct ebt_event copy = ev;
+		r->session->totals.events++;
+		r->session->totals.timed++;
+		err = sink_events(r->sink, &ev, 1);
+		if (!err)
+			err = sink_advance(r->sink, ev.ts);
+		session_drop_event(r->session, &copy);
+		if (!err && !below(r, 100))
+			err = sink_forget(r->sink, 1 + below(r, PROCESSES));
+	}
+	if (!err)
+		err = sink_end(r->sink);
+	return !err && r->behind ? sink_end(r->behind) : err;
+}
+
+static int round_of(int (*make)(struct run *r), uint64_t seed)
+{
+	static const uint32_t pages[] = {0, 4096, 8192, 12345};
+	struct run r = {.state = seed, .ts = 100000, .fd = open("/dev/null", O_WRONLY | O_CLOEXEC)};
+	if (r.fd < 0 || session_new(&r.session) || enter_processes(r.session, PROCESSES + 1))
+		abort();
+	for (uint32_t i = 1; i <= PROCESSES; i++)
+		processes_announce(&r.session->processes, i)->page_bytes = pages[below(&r, 4)];
+	int err = make(&r);
+	if (!err)
+		err = pass(&r);
+	sink_free(r.sink);
+	sink_free(r.behind);
+	pages_map_done(&r.map);
+	session_free(r.session);
+	close(r.fd);
+	return err;
+}
+
+static void test(const char *name, int (*make)(struct run *r))
+{
+	unsigned good = 0;
+	for (uint64_t seed = 1; seed <= ROUNDS; seed++)
+		good += !round_of(make, seed);
+	ok(good == ROUNDS, "%s: any events have an output", name);
+}
+
+int main(void)
+{
+	test("trigger", make_trigger);
+	test("stat --blame", make_stat);
+	test("trace --blame", make_pauses);
+	test("pages", make_pages);
+	test("pages map", make_map);
+	test("page trace", make_pagetrace);
+	return tap_done();
+}

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What the text of stat says of who ran while pauses waited for a CPU. */
+#include "report/parts/phases.h"
+#include "report/stat/model/blame.h"
+#include "report/stat/stat.h"
+#include "session/offcpu.h"
+#include "tests/tap.h"
+#include "tests/unit/processes_fixture.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define US     1000u
+#define TRACER 72u
+#define PAUSES 12
+
+struct run {
+	struct session *session;
+	struct sink *sink;
+	int fd;
+};
+
+static void push(struct run *r, struct ebt_event ev)
+{
+	ev.process = 1;
+	ev.cpu = EBT_NO_CPU;
+	ev.tid = 9;
+	if (sink_events(r->sink, &ev, 1))
+		abort();
+	session_drop_event(r->session, &ev);
+}
+
+/* A pause of 100 us, and 80 us of it without a CPU. */
+static void pause_without_cpu(struct run *r, uint64_t us, struct offcpu o)
+{
+	o.begin_ns = (us + 10) * US;
+	o.end_ns = (us + 90) * US;
+	struct ebt_event off = {.ts = o.end_ns, .kind = EBT_OFFCPU, .domain = EBT_NO_DOMAIN};
+	push(r, (struct ebt_event){.ts = us * US, .kind = EBT_BEGIN, .pos = EBT_NO_POS});
+	off.process = 1;
+	if (offcpu_put(r->session, &off, &o))
+		abort();
+	push(r, off);
+	push(r, (struct ebt_event){.ts = (us + 100) * US, .kind = EBT_END, .pos = EBT_NO_POS});
+}
+
+static void begin(struct run *r)
+{
+	*r = (struct run){.fd = memfd_create("report", 0)};
+	struct stat_options o = {.blame = true, .longest = 1};
+	if (r->fd < 0 || session_new(&r->session) || enter_processes(r->session, 2) ||
+	    stat_new(r->session, r->fd, &o, &r->sink))
+		abort();
+	r->session->tracer_tid = TRACER;
+	processes_announce(&r->session->processes, 1);
+}
+
+static void end(struct run *r, char *ret, size_t cap)
+{
+	if (sink_end(r->sink))
+		abort();
+	ssize_t n = pread(r->fd, ret, cap - 1, 0);
+	ret[n > 0 ? n : 0] = 0;
+	sink_free(r->sink);
+	session_free(r->session);
+	close(r->fd);
+}
+
+/* Of pauses all of which wait for threads called ebtrace, the first ones for our own. */
+static void report(unsigned of_tracer, char *ret, size_t cap)
+{
+	struct run r;
+	begin(&r);
+	for (unsigned i = 0; i < PAUSES; i++)
+		pause_without_cpu(&r, 1000 + 1000 * i,
+				  (struct offcpu){.wait_ns = 80 * US,
+						  .reason = EBT_OFFCPU_PREEMPTED,
+						  .runner = TRACER + (i >= of_tracer),
+						  .runner_cpu = 3,
+						  .runner_comm = "ebtrace"});
+	end(&r, ret, cap);
+}
+
+/* A pause that slept, in this system call, until another thread woke it. */
+static void report_sleep(int32_t syscall, char *ret, size_t cap)
+{
+	struct run r;
+	begin(&r);
+	pause_without_cpu(&r, 1000,
+			  (struct offcpu){.reason = EBT_OFFCPU_SLEEP,
+					  .syscall = syscall,
+					  .waker = 11,
+					  .runner_cpu = EBT_NO_CPU,
+					  .waker_comm = "waker"});
+	end(&r, ret, cap);
+}
+
+int main(void)
+{
+	static char text[65536];
+	report(PAUSES, text, sizeof(text));
+	ok(strstr(text, "[cpu]") && strstr(text, "% behind this tracer. Give"),
+	   "the advice calls the tracer so");
+	ok(strstr(text, "(longest 80.000 us behind this tracer (72) on CPU 3)"),
+	   "and so does the pause");
+	ok(!strstr(text, "behind ebtrace"), "it is no other program of its name");
+	report(0, text, sizeof(text));
+	ok(strstr(text, "% behind ebtrace. Give") && strstr(text, "behind ebtrace (73) on CPU 3") &&
+		   !strstr(text, "this tracer"),
+	   "another tracer is one by its name");
+	report(PAUSES / 2 + 1, text, sizeof(text));
+	ok(strstr(text, "80.0 % of the pauses' time waits for a CPU, at least 46.7 % behind this "
+			"tracer."),
+	   "their times are not added up");
+	report_sleep(BLAME_NO_CALL, text, sizeof(text));
+	ok(strstr(text, "of it, woken by waker (11)") && !strstr(text, ",,"),
+	   "who woke a thread outside of a system call stands behind one comma") ||
+		(diag("%s", text), 1);
+	report_sleep(SYS_nanosleep, text, sizeof(text));
+	ok(strstr(text, "of it, in nanosleep, woken by waker (11)"),
+	   "behind the call if there was one") ||
+		(diag("%s", text), 1);
+	return tap_done();
+}

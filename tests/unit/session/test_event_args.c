@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Arguments of events in their payloads: of an interval off CPU, there and back, and of payloads that
+ * nobody of ours has written. */
+#include "session/offcpu.h"
+#include "session/pause_usage.h"
+#include "session/session.h"
+
+#include "tests/tap.h"
+#include <string.h>
+
+static struct session *session;
+
+static const struct offcpu whole = {
+	.begin_ns = 1000,
+	.end_ns = 5000000000000,
+	.wait_ns = 4999000000000,
+	.run_delay_ns = UINT64_MAX,
+	.reason = EBT_OFFCPU_IOWAIT,
+	.syscall = 0,
+	.waker = 11,
+	.runner = UINT32_MAX,
+	.runner_cpu = 65534,
+	.waker_comm = "waker",
+	.runner_comm = "fifteen letters",
+	.interrupt = true,
+	.open = true,
+};
+
+/* "name=value " of each. */
+static const char *args_of(const struct ebt_event *ev)
+{
+	static char text[1024];
+	char scratch[KINDS_TEXT_BYTES];
+	struct event_arg a;
+	*text = 0;
+	for (unsigned at = 0; event_args_next(session, ev, &at, &a);)
+		snprintf(text + strlen(text), sizeof(text) - strlen(text), "%s=%s ", a.arg->name,
+			 a.text ? a.text : kinds_arg_text(a.arg, a.value, scratch));
+	return text;
+}
+
+static struct ebt_event event_of(const struct offcpu *o)
+{
+	struct ebt_event ev = {.ts = o->end_ns, .kind = EBT_OFFCPU, .domain = EBT_NO_DOMAIN};
+	is(offcpu_put(session, &ev, o), 0, "an interval becomes an event");
+	return ev;
+}
+
+static void test_round_trip(void)
+{
+	struct ebt_event ev = event_of(&whole);
+	struct offcpu o;
+	offcpu_get(session, &ev, &o);
+	ok(o.begin_ns == whole.begin_ns && o.end_ns == whole.end_ns && o.wait_ns == whole.wait_ns &&
+		   o.run_delay_ns == whole.run_delay_ns,
+	   "its times come back, whatever their size");
+	ok(o.reason == whole.reason && o.syscall == 0 && o.waker == 11 && o.runner == UINT32_MAX &&
+		   o.runner_cpu == 65534 && o.open && o.interrupt,
+	   "and its numbers");
+	ok(!strcmp(o.waker_comm, "waker") && !strcmp(o.runner_comm, "fifteen letters"),
+	   "and its names");
+	is_str(args_of(&ev),
+	       "duration_ns=4999999999000 reason=iowait syscall=0 wait_ns=4999000000000 "
+	       "run_delay_ns=18446744073709551615 waker=11 waker_comm=waker interrupt=1 "
+	       "runner=4294967295 runner_comm=fifteen letters runner_cpu=65534 open=1 ",
+	       "its arguments stand in the order of events.def");
+	/* As merge does with one that comes late. */
+	ev.ts += 7000;
+	ev.size = 7;
+	offcpu_get(session, &ev, &o);
+	ok(o.begin_ns == whole.begin_ns && o.end_ns == whole.end_ns,
+	   "a late one has its own times");
+	session_drop_event(session, &ev);
+}
+
+static void test_absent(void)
+{
+	struct offcpu none = {.begin_ns = 1, .end_ns = 2, .syscall = OFFCPU_NO_SYSCALL}, o;
+	struct ebt_event ev = event_of(&none);
+	is_str(args_of(&ev), "duration_ns=1 reason=preempted wait_ns=0 run_delay_ns=0 ",
+	       "what there is not is absent");
+	offcpu_get(session, &ev, &o);
+	is(o.syscall, OFFCPU_NO_SYSCALL, "no system call is none");
+	session_drop_event(session, &ev);
+	is_str(args_of(&ev), "duration_ns=1 reason=preempted wait_ns=0 run_delay_ns=0 ",
+	       "nor is there anything without a payload");
+}
+
+static void test_pause(void)
+{
+	static const struct pause_usage counted = {{[PAUSE_RUN_DELAY] = 5000000000000,
+						    [PAUSE_VOLUNTARY] = 0,
+						    [PAUSE_INVOLUNTARY] = 3,
+						    [PAUSE_MINOR_FAULTS] = PAUSE_UNKNOWN,
+						    [PAUSE_MAJOR_FAULTS] = 1,
+						    [PAUSE_MIGRATIONS] = 2,
+						    [PAUSE_FAULT_NS] = PAUSE_UNKNOWN}};
+	struct ebt_event ev = {.kind = EBT_END};
+	struct pause_usage u;
+	ok(!pause_usage_get(session, &ev, &u), "the end of a phase has no counts");
+	is_str(args_of(&ev), "", "nor arguments");
+	is(pause_usage_put(session, &ev, &counted), 0, "that of a pause may");
+	ok(pause_usage_get(session, &ev, &u) && !memcmp(&u, &counted, sizeof(u)),
+	   "they come back, whatever their size");
+	is_str(args_of(&ev),
+	       "run_delay_ns=5000000000000 voluntary_switches=0 involuntary_switches=3 "
+	       "major_faults=1 migrations=2 ",
+	       "what is 0 is an argument, what is not known is none");
+	session_drop_event(session, &ev);
+	ev.flags = 0;
+	session_put_blob(session, &ev, "short", 5);
+	ok(pause_usage_get(session, &ev, &u) && u.count[PAUSE_RUN_DELAY] == PAUSE_UNKNOWN,
+	   "of a payload that is too short nothing is known");
+	session_drop_event(session, &ev);
+}
+
+static void test_forged(void)
+{
+	unsigned char bytes[200];
+	struct offcpu o;
+	memset(bytes, 0xff, sizeof(bytes));
+	memcpy(bytes, "a\033]b\n\177\xc3", 7);
+	bool good = true;
+	for (size_t n = 0; n <= sizeof(bytes); n++) {
+		struct ebt_event ev = {.ts = 1000, .pos = UINT64_MAX, .kind = EBT_OFFCPU, .id = 99};
+		session_put_blob(session, &ev, bytes, n);
+		offcpu_get(session, &ev, &o);
+		good &= o.begin_ns == 0 && o.end_ns == 1000 && o.wait_ns <= 1000;
+		good &= strlen(o.waker_comm) < sizeof(o.waker_comm);
+		const char *text = args_of(&ev);
+		good &= !strpbrk(text, "\033\n\177") && strstr(text, "reason=unknown");
+		session_drop_event(session, &ev);
+	}
+	ok(good, "a payload of any length and content has times within bounds and harmless names");
+}
+
+int main(void)
+{
+	if (session_new(&session))
+		return 1;
+	test_round_trip();
+	test_absent();
+	test_pause();
+	test_forged();
+	session_free(session);
+	return tap_done();
+}

@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * Processes whose probes cannot be put in place, for want of a descriptor or because they end or
+ * execute another program meanwhile: what they do is reported as not watched, once.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "runtime/inspect.h"
+#include "source/bpf/targets.h"
+#include "tests/tap.h"
+
+static struct processes registry;
+static uint32_t reports;
+static uint64_t reported_since, reported_until;
+
+static void unwatched(void *ctx, uint32_t process, uint64_t since_ns, uint64_t until_ns)
+{
+	(void)ctx;
+	(void)process;
+	reports++;
+	reported_since = since_ns;
+	reported_until = until_ns;
+}
+
+static int answer; /* of an attempt to attach; 0: a link */
+static int attempts;
+
+static int attach(void *ctx, enum bpf_probe program, int file, pid_t pid,
+		  const struct uprobe_site *site, uint32_t sites)
+{
+	(void)ctx;
+	(void)program;
+	(void)file;
+	(void)pid;
+	(void)site;
+	(void)sites;
+	attempts++;
+	return answer ? answer : open("/dev/null", O_RDONLY | O_CLOEXEC);
+}
+
+/* A program with markers, which waits for a line. */
+static pid_t start(void)
+{
+	const char *o = getenv("O");
+	char path[256], byte;
+	int ready[2];
+	snprintf(path, sizeof(path), "%s/tests/prog/minigc", o ? o : "build");
+	if (pipe(ready))
+		abort();
+	pid_t pid = fork();
+	if (!pid) {
+		int in[2];
+		if (pipe(in))
+			_exit(1);
+		dup2(in[0], STDIN_FILENO);
+		dup2(ready[1], STDERR_FILENO);
+		execl(path, path, "-q", "-w", "-c", "/dev/null", NULL);
+		_exit(127);
+	}
+	close(ready[1]);
+	bool has_begun = read(ready[0], &byte, 1) == 1;
+	close(ready[0]);
+	return has_begun ? pid : -1;
+}
+
+static struct bpf_target *begin(struct bpf_targets *t, pid_t pid)
+{
+	*t = (struct bpf_targets){.processes = &registry, .unwatched = unwatched};
+	t->by.inspect = inspect_new();
+	t->by.links.attach = attach;
+	reports = 0;
+	attempts = 0;
+	uint32_t process;
+	int slot = bpf_targets_put_aside(t);
+	if (slot < 0 || processes_of(&registry, (uint32_t)pid, &process))
+		abort();
+	struct bpf_target *target = bpf_targets_add(t, (uint32_t)slot, pid, process);
+	if (!target)
+		abort();
+	return target;
+}
+
+static void finish(struct bpf_targets *t)
+{
+	struct inspect *in = t->by.inspect;
+	bpf_targets_done(t);
+	inspect_free(in);
+}
+
+static void test_ended(pid_t pid)
+{
+	struct bpf_targets t;
+	struct bpf_target *target = begin(&t, pid);
+	answer = -ESRCH;
+	bpf_targets_fork(&t, target, NULL, 1000);
+	is(bpf_targets_scan(&t, target), -ESRCH, "a process ends while it is attached to");
+	is(reports, 0, "until its end is known nothing is reported");
+	is(bpf_targets_scan(&t, target), 0, "another scan");
+	is(attempts, 1, "makes no second attempt");
+	uint64_t before = now_ns();
+	bpf_targets_end(&t, target);
+	ok(reports == 1 && reported_since == 1000 && reported_until >= before,
+	   "at its end all its life is reported as not watched");
+	finish(&t);
+	is(reports, 1, "once");
+}
+
+static void test_exec(pid_t pid)
+{
+	struct bpf_targets t;
+	uint64_t began = now_ns();
+	struct bpf_target *target = begin(&t, pid);
+	answer = -EPERM;
+	uint64_t before = now_ns();
+	bpf_targets_scan(&t, target);
+	bpf_targets_exec(&t, target, UINT64_MAX, &(struct bpf_program){.dev = 1, .inode = 1});
+	ok(reports == 1 && reported_since <= before && reported_since >= began &&
+		   reported_until == UINT64_MAX,
+	   "of a process that ran before it was attached to, from then to its next program");
+	answer = 0;
+	ok(bpf_targets_scan(&t, target) > 0, "in which it is probed");
+	is(reports, 2, "and what that did before");
+	ok(reported_since == UINT64_MAX, "since it began");
+	finish(&t);
+	is(reports, 2, "is all that was missed");
+}
+
+/* Since when a child of a probed process was not watched that called exec; 0: it was. */
+static uint64_t child_of(struct bpf_targets *t, const struct bpf_target *parent, bool scan)
+{
+	uint32_t process;
+	int slot = bpf_targets_put_aside(t);
+	pid_t pid = getpid();
+	if (slot < 0 || processes_of(&registry, (uint32_t)pid, &process))
+		abort();
+	struct bpf_target *child = bpf_targets_add(t, (uint32_t)slot, pid, process);
+	if (!child)
+		abort();
+	reported_since = 0;
+	bpf_targets_fork(t, child, parent, 1000);
+	if (scan)
+		bpf_targets_scan(t, child);
+	bpf_targets_exec(t, child, 2000, &(struct bpf_program){.dev = 1, .inode = 1});
+	uint64_t since = reported_since;
+	bpf_targets_end(t, child);
+	return since;
+}
+
+static void test_child(pid_t pid)
+{
+	struct bpf_targets t;
+	struct bpf_target *target = begin(&t, pid);
+	answer = 0;
+	log_level = LOG_QUIET; /* what its children execute is not known */
+	is(child_of(&t, target, false), 0,
+	   "of a child of a process without probes nothing is missed");
+	ok(bpf_targets_scan(&t, target) > 0, "of one that is probed");
+	is(child_of(&t, target, false), 1000, "what a child did until its exec");
+	is(reported_until, 2000, "and no longer");
+	is(child_of(&t, target, true), 0, "unless it was scanned before");
+	finish(&t);
+	log_level = LOG_NORMAL;
+}
+
+static void test_starved(pid_t pid)
+{
+	struct bpf_targets t;
+	struct bpf_target *target = begin(&t, pid);
+	answer = -EMFILE;
+	bpf_targets_fork(&t, target, NULL, 1000);
+	is(bpf_targets_scan(&t, target), -EMFILE, "no descriptor is left");
+	is(bpf_targets_scan(&t, target), -EMFILE, "nor at the next scan");
+	is(reports, 0, "what is missed is not known yet");
+	answer = 0;
+	ok(bpf_targets_scan(&t, target) > 0, "then there is one");
+	ok(reports == 1 && reported_since == 1000,
+	   "and what was missed is reported, from the beginning");
+	finish(&t);
+	is(reports, 1, "once");
+
+	target = begin(&t, pid);
+	bpf_targets_fork(&t, target, NULL, 2000);
+	int null = open("/dev/null", O_RDONLY), last = null;
+	for (int fd = null; fd >= 0; fd = dup(null))
+		last = fd;
+	/* For the mappings, but for none of the files. */
+	close(last);
+	is(bpf_targets_scan(&t, target), -EMFILE, "no file of the process can be opened");
+	bpf_targets_end(&t, target);
+	for (int fd = null; fd < last; fd++)
+		close(fd);
+	ok(reports == 1 && reported_since == 2000,
+	   "it may have had something to probe: not watched");
+	finish(&t);
+}
+
+int main(void)
+{
+	struct rlimit few = {64, 64};
+	if (processes_init(&registry, NULL) || setrlimit(RLIMIT_NOFILE, &few))
+		return 1;
+	pid_t pid = start();
+	ok(pid > 0, "there is a process with something to probe");
+	test_ended(pid);
+	test_exec(pid);
+	test_child(pid);
+	test_starved(pid);
+	kill_child(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	processes_done(&registry);
+	return tap_done();
+}

@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* Processes that have ended before they were looked at, of files whose functions are probed in
+ * all. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "runtime/inspect.h"
+#include "source/bpf/targets.h"
+#include "tests/tap.h"
+
+static struct processes registry;
+static struct bpf_targets t = {.processes = &registry};
+static struct stat st;
+static uint64_t told_since;
+
+static void unwatched(void *ctx, uint32_t process, uint64_t since_ns, uint64_t until_ns)
+{
+	(void)ctx;
+	(void)process;
+	told_since = since_ns < until_ns ? since_ns : 0;
+}
+
+/* Since when a process was not watched that called exec at this time and has ended; 0: it was. */
+static uint64_t life_from(uint64_t exec_ns, const char *path)
+{
+	struct bpf_program program = {.dev = st.st_dev, .inode = st.st_ino, .path = path};
+	int slot = bpf_targets_put_aside(&t);
+	struct bpf_target *target = bpf_targets_add(&t, (uint32_t)slot, getpid(), 1);
+	if (slot < 0 || !target)
+		abort();
+	told_since = 0;
+	bpf_targets_exec(&t, target, exec_ns, &program);
+	bpf_targets_end(&t, target);
+	return told_since;
+}
+
+/* Links of which nothing is seen but that they are there. */
+static int attached, unplanned;
+
+static int attach(void *ctx, enum bpf_probe program, int file, pid_t pid,
+		  const struct uprobe_site *site, uint32_t sites)
+{
+	(void)ctx;
+	(void)program;
+	(void)file;
+	(void)site;
+	(void)sites;
+	attached++;
+	return pid <= 0 ? open("/dev/null", O_RDONLY) : -EINVAL;
+}
+
+static int plan(void *state, bool is_shared, struct attach_plan *ret)
+{
+	(void)state;
+	ret->site = calloc(3, sizeof(*ret->site));
+	ret->sites = is_shared ? 3 : 0;
+	ret->key = 7;
+	return 0;
+}
+
+static void unplan(struct attach_env *env, uint32_t key)
+{
+	(void)env;
+	unplanned += key == 7;
+}
+
+static uint64_t hits;
+
+static uint64_t foreign(void *ctx, uint32_t key)
+{
+	(void)ctx;
+	return key == 7 ? hits : 0;
+}
+
+static const struct attacher by = {.name = "test", .plan = plan, .unplan = unplan};
+
+#define USED 400 /* links that stay in use */
+
+/* Shared links are kept for those to come, as long as there are not too many. */
+static void test_room(void)
+{
+	struct bpf_links l = {.attach = attach, .foreign = foreign};
+	struct attach_env env = {0};
+	struct bpf_shared *used = bpf_links_share(&l, &env, 1, 1), *last = NULL;
+	is(bpf_links_open(&l, &env, &by, NULL, -1, 0, &used->link), 3, "a shared link is made");
+	unplanned = 0;
+	for (uint64_t inode = 2; inode < 1000; inode++) {
+		last = bpf_links_share(&l, &env, 1, inode);
+		if (!last || bpf_links_open(&l, &env, &by, NULL, -1, 0, &last->link) != 3)
+			break;
+		if (inode > USED)
+			bpf_links_leave(&l, &env, last);
+	}
+	ok(last && last->inode == 999, "so are a thousand");
+	is(l.shared.words.count, USED + 256, "all in use are kept, and some that nobody uses");
+	is(unplanned, 999 - USED - 256, "the others are closed");
+	is(l.sites, 3 * l.shared.words.count, "with their sites");
+	ok(bpf_links_cover(&l, 1, 1, UINT64_MAX), "the one in use is kept");
+	ok(!bpf_links_cover(&l, 1, USED + 1, UINT64_MAX),
+	   "the one that was used longest ago is not");
+	uint64_t kept = 999 - 255;
+	struct bpf_shared *again = bpf_links_share(&l, &env, 1, kept);
+	ok(again && again->link.fd >= 0 && l.idles == 255, "one that is used again is found");
+	bpf_links_leave(&l, &env, again);
+	for (struct bpf_shared *sh = bpf_links_share(&l, &env, 1, 2); sh->users;)
+		bpf_links_leave(&l, &env, sh);
+	ok(bpf_links_cover(&l, 1, kept, UINT64_MAX) &&
+		   !bpf_links_cover(&l, 1, kept + 1, UINT64_MAX),
+	   "and was not used longest ago then");
+	log_level = LOG_QUIET; /* it is said once a file */
+	hits = 1000;
+	bpf_links_check_foreign(&l, &env, 5000000000ull);
+	hits += 20000;
+	bpf_links_check_foreign(&l, &env, 5500000000ull);
+	ok(used->link.fd >= 0, "others hit it, and nobody has counted a second of that");
+	bpf_links_check_foreign(&l, &env, 6000000000ull);
+	ok(used->link.fd < 0 && used->gone_ns, "others hit it too often: it is closed");
+	ok(!bpf_links_share(&l, &env, 1, 1), "and not made again");
+	bpf_links_close_shared(&l, &env);
+	is(l.sites, 0, "no site is left");
+}
+
+/* Of a program that came and went its path is left. */
+static void test_path(const char *path)
+{
+	struct inspect *before = t.by.inspect;
+	t.by.inspect = inspect_new();
+	is(life_from(30, path), 30, "a file that nobody has looked into is, by its path");
+	/* The program that it calls exec for is another, or the same anew. */
+	struct bpf_program program = {.dev = st.st_dev, .inode = st.st_ino, .path = path};
+	struct bpf_target *target =
+		bpf_targets_add(&t, (uint32_t)bpf_targets_put_aside(&t), getpid(), 1);
+	if (!target)
+		abort();
+	bpf_targets_exec(&t, target, 31, &program);
+	told_since = 0;
+	bpf_targets_exec(&t, target, 32, &program);
+	is(told_since, 31, "so is a program that executed another one at once");
+	bpf_targets_end(&t, target);
+	is(told_since, 32, "and that one");
+	inspect_free(t.by.inspect);
+	t.by.inspect = before;
+}
+
+int main(void)
+{
+	uint32_t we;
+	if (processes_init(&registry, NULL) || processes_of(&registry, (uint32_t)getpid(), &we))
+		return 1;
+	struct inspect_budget budget;
+	struct runtime_file file;
+	const char *o = getenv("O");
+	char path[256];
+	snprintf(path, sizeof(path), "%s/tests/prog/minigc", o ? o : "build");
+	int fd = open(path, O_RDONLY);
+	t.by.inspect = inspect_new();
+	inspect_budget_init(&budget);
+	/* One that ends before anybody has looked into its file. */
+	t.unwatched = unwatched;
+	is(fstat(fd, &st), 0, "there is a file with something to probe");
+	test_path(path);
+	is(life_from(40, "/dev/null"), 0,
+	   "of a process of a file that cannot be found nothing is told");
+	bpf_targets_scan_young(&t);
+	is(told_since, 0, "as long as it is unknown");
+	is(bpf_unseen_unknown(&t.unseen), 1, "but that it is unknown is counted");
+	ok(t.by.inspect && !inspect_file(t.by.inspect, fd, &budget, &file) && file.markers,
+	   "a file with something to probe is known");
+	bpf_targets_scan_young(&t);
+	is(told_since, 40, "then that the process was not watched is told");
+	told_since = 0;
+	bpf_targets_scan_young(&t);
+	is(told_since, 0, "once");
+	is(bpf_unseen_unknown(&t.unseen), 0, "and is not unknown any more");
+	struct inspect *inspect = t.by.inspect;
+	t.by.links.attach = attach;
+	struct bpf_shared *shared = bpf_links_share(&t.by.links, &t.by.env, st.st_dev, st.st_ino);
+	is(life_from(50, NULL), 50, "a process of a file that is not probed was not watched");
+	is(bpf_links_open(&t.by.links, &t.by.env, &by, NULL, fd, 0, &shared->link), 3,
+	   "the file is probed in all processes");
+	shared->since_ns = 100;
+	is(life_from(100, NULL), 0, "one that began when the file was probed was");
+	is(life_from(99, NULL), 99,
+	   "one that began before, while probes were put in place, was not");
+	close(fd);
+	bpf_targets_done(&t);
+	inspect_free(inspect);
+	test_room();
+	return tap_done();
+}

@@ -1,0 +1,337 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A session written as a capture and read back through the pump: what sinks can ask for at each
+ * event, and the totals, must be what they were.
+ */
+#include "source/file/capture.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "format/ebt/ebt.h"
+#include "session/language.h"
+#include "session/names.h"
+#include "session/release.h"
+#include "stream/loss.h"
+#include "stream/pump.h"
+#include "tests/tap.h"
+#include "tests/unit/processes_fixture.h"
+#include "tests/unit/watcher.h"
+
+/* What a sink sees of an event and of the session at that moment. */
+struct view {
+	struct ebt_event ev;
+	char name[64], payload[16];
+	uint32_t raw;
+};
+
+#define VIEWS 512
+
+struct viewer {
+	struct watcher watch;
+	struct view views[VIEWS];
+	unsigned count;
+};
+
+static void note_view(struct watcher *base, const struct ebt_event *ev)
+{
+	struct viewer *w = (struct viewer *)base;
+	struct view *v = &w->views[w->count++ % VIEWS];
+	memset(v, 0, sizeof(*v));
+	v->ev = *ev;
+	v->ev.pid = processes_pid(&w->watch.session->processes, ev->process);
+	v->ev.flags |= EBT_F_FINAL;
+	const char *name = names_event(w->watch.session, ev);
+	snprintf(v->name, sizeof(v->name), "%s", name ? name : "(none)");
+	v->raw = processes_raw_phase(&w->watch.session->processes, ev->process, ev->id);
+	size_t bytes = 0;
+	const void *payload = session_blob(w->watch.session, ev, &bytes);
+	if (payload)
+		memcpy(v->payload, payload, bytes < 16 ? bytes : 16);
+	if (payload)
+		v->ev.arg[0] = 0; /* the number of a blob means nothing elsewhere */
+}
+
+static void emit(struct viewer *w, struct ebt_event ev)
+{
+	static uint64_t ts = 1000;
+	struct totals *t = &w->watch.session->totals;
+	ev.ts = ts += 10;
+	ev.pos = ev.kind == EBT_LOST ? ts - 10 : ts * 3;
+	if (ev.kind == EBT_LOST) {
+		t->lost_events += ev.arg[0];
+		t->lost_words += ev.arg[1];
+	} else {
+		t->events++;
+	}
+	t->late += !!(ev.flags & EBT_F_LATE);
+	t->first_ns = t->timed++ ? t->first_ns : ev.ts;
+	t->last_ns = ev.ts;
+	if (sink_events(&w->watch.base, &ev, 1))
+		abort();
+}
+
+/* Names come late, change and are given to two processes; a loss turns out smaller. */
+static void tell_story(struct viewer *w)
+{
+	struct session *s = w->watch.session;
+	if (enter_processes(s, 99))
+		abort();
+	struct process *p = processes_announce(&s->processes, 42);
+	struct process *q = processes_announce(&s->processes, 7);
+	strcpy(p->producer, "ocaml 5.1");
+	strcpy(p->comm, "story");
+	strcpy(q->runtime, "other");
+	p->traits = release_traits(EBT_RELEASE_OCAML_5_1);
+	s->origins = ORIGIN_RING | ORIGIN_BPF;
+	s->run_begin = moment_at(0);
+	s->timebase.at[TIMEBASE_MONOTONIC] = moment_at(0); /* a machine that has just started */
+	s->timebase.at[TIMEBASE_REALTIME] = moment_at(2);
+	s->start = moment_at(0);
+	emit(w, (struct ebt_event){.kind = EBT_BEGIN, .pid = 42, .id = 10});
+	emit(w, (struct ebt_event){.kind = EBT_BEGIN, .pid = 7, .id = 10});
+	emit(w, (struct ebt_event){.kind = EBT_UNIT, .pid = 42, .id = 1});
+	processes_set_user_name(&s->processes, 42, 1, "first");
+	processes_set_user_name(&s->processes, 7, 1, "of another");
+	emit(w, (struct ebt_event){.kind = EBT_UNIT, .pid = 42, .id = 1});
+	emit(w, (struct ebt_event){.kind = EBT_UNIT, .pid = 7, .id = 1});
+	processes_set_user_name(&s->processes, 42, 1, "second");
+	emit(w, (struct ebt_event){.kind = EBT_UNIT, .pid = 42, .id = 1});
+	q->traits = release_traits(EBT_RELEASE_OCAML_5_2);
+	emit(w, (struct ebt_event){.kind = EBT_END, .pid = 7, .id = 48});
+	emit(w, (struct ebt_event){.kind = EBT_LOST, .pid = 7, .arg = {5, 20}});
+	for (unsigned i = 0; i < 2; i++) {
+		s->totals.lost_events--;
+		s->totals.lost_words -= 4;
+		emit(w, (struct ebt_event){.kind = EBT_END, .pid = 7, .flags = EBT_F_LATE});
+	}
+	for (unsigned i = 0; i < 300; i++) {
+		struct ebt_event ev = {.kind = EBT_CUSTOM, .pid = 42, .id = i % 3};
+		if (session_put_blob(s, &ev, &i, sizeof(i)))
+			abort();
+		struct ebt_event copy = ev;
+		emit(w, ev);
+		session_drop_event(s, &copy);
+	}
+	emit(w, (struct ebt_event){.kind = EBT_END, .pid = 99, .cpu = 3, .tid = 100});
+	processes_announce(&s->processes, 8)->usage =
+		(struct process_usage){1, 2, 0, true, true, 0};
+	processes_at(&s->processes, 8)->end = moment_at(0);
+	s->run_end = moment_at(99000);
+}
+
+static void init(struct viewer *w)
+{
+	memset(w, 0, sizeof(*w));
+	watcher_init(&w->watch, note_view);
+}
+
+static unsigned differing_views(const struct viewer *a, const struct viewer *b)
+{
+	unsigned bad = a->count != b->count;
+	for (unsigned i = 0; i < a->count && i < b->count; i++) {
+		if (!memcmp(&a->views[i], &b->views[i], sizeof(a->views[i])))
+			continue;
+		if (!bad++)
+			diag("event %u: '%s' and '%s'", i, a->views[i].name, b->views[i].name);
+	}
+	return bad;
+}
+
+static bool same_moment(const struct moment *a, const struct moment *b)
+{
+	return a->ns == b->ns && a->known == b->known;
+}
+
+static bool same_session(const struct session *a, const struct session *b)
+{
+	const struct processes *of_a = &a->processes, *of_b = &b->processes;
+	const struct process *p = processes_next(of_a, NULL), *q = processes_next(of_b, NULL);
+	if (a->origins != b->origins || !same_moment(&a->start, &b->start) ||
+	    !same_moment(&a->run_begin, &b->run_begin) || !same_moment(&a->run_end, &b->run_end) ||
+	    a->timebase.clock != b->timebase.clock || p->pid != q->pid)
+		return false;
+	for (unsigned i = 0; i < TIMEBASE_CLOCKS; i++)
+		if (!same_moment(&a->timebase.at[i], &b->timebase.at[i]))
+			return false;
+	size_t n = 0, m = 0;
+	for (p = NULL; (p = processes_next(of_a, p));) {
+		q = processes_announced(of_b, processes_find(of_b, p->pid));
+		if (!q || strcmp(p->producer, q->producer) || strcmp(p->runtime, q->runtime) ||
+		    strcmp(p->comm, q->comm) || p->traits.raw_phase != q->traits.raw_phase ||
+		    p->traits.language != q->traits.language ||
+		    p->traits.release != q->traits.release || p->usage.known != q->usage.known ||
+		    p->usage.user_ns != q->usage.user_ns ||
+		    p->usage.system_ns != q->usage.system_ns ||
+		    p->usage.peak_rss_bytes != q->usage.peak_rss_bytes ||
+		    p->usage.has_peak_rss != q->usage.has_peak_rss ||
+		    !same_moment(&p->end, &q->end))
+			return false;
+		n++;
+	}
+	for (q = NULL; (q = processes_next(of_b, q)); m++)
+		;
+	return n == m;
+}
+
+/* Of one pid, with a name each; the first has events behind those of the second, too. */
+static void test_incarnations(void)
+{
+	static struct viewer w, back;
+	int fd = memfd_create("capture", MFD_CLOEXEC);
+	struct sink *k;
+	uint32_t first, second;
+	init(&w);
+	struct processes *ps = &w.watch.session->processes;
+	struct process_start start = {12340000000, true};
+	if (ebt_new(w.watch.session, fd, &k) || processes_begin(ps, 42, NULL, &first))
+		abort();
+	w.watch.next = k;
+	processes_end(ps, first);
+	if (processes_begin(ps, 42, &start, &second))
+		abort();
+	processes_set_user_name(ps, first, 1, "of the first");
+	processes_set_user_name(ps, second, 1, "of the second");
+	strcpy(processes_announce(ps, first)->comm, "first");
+	strcpy(processes_announce(ps, second)->comm, "second");
+	for (unsigned i = 0; i < 400; i++) {
+		uint32_t process = i % 7 < 3 ? first : second;
+		emit(&w, (struct ebt_event){.kind = EBT_UNIT, .process = process, .id = 1});
+	}
+	sink_end(k);
+	sink_free(k);
+	init(&back);
+	is(watcher_read(&back.watch, fd), 0, "a capture of two processes that had one pid is read");
+	is(differing_views(&w, &back), 0, "each event has the name that its own process gave it");
+	ps = &back.watch.session->processes;
+	const struct process *p = processes_next(ps, NULL);
+	const struct process *q = p ? processes_next(ps, p) : NULL;
+	ok(q && !strcmp(p->comm, "first") && !strcmp(q->comm, "second") && p->pid == 42 &&
+		   q->pid == 42 && p->number < q->number,
+	   "they are two processes again");
+	ok(q && !p->start.known && q->start.known && q->start.boot_ns == start.boot_ns,
+	   "with what is known of their starts");
+	close(fd);
+	session_free(w.watch.session);
+	session_free(back.watch.session);
+}
+
+/* A loss of which the block that told it is damaged; of the time before the trace, if `flags` say so. */
+static void test_lost_loss(uint16_t flags)
+{
+	static struct viewer w;
+	static uint8_t file[4096];
+	size_t len = CAPTURE_HEAD_BYTES;
+	struct capture_writer *writer;
+	const void *block;
+	struct ebt_event events[] = {{.ts = 5, .kind = EBT_LOST, .flags = flags, .arg = {5, 20}},
+				     {.ts = 6, .kind = EBT_BEGIN, .id = 1}};
+	struct capture_item end = {.what = CAPTURE_TOTALS};
+	struct totals want = {.events = 1};
+	loss_count(&want, &events[0]);
+	totals_pack(&want, end.totals);
+	if (capture_writer_new(1, &writer))
+		abort();
+	capture_put_head(file);
+	for (unsigned i = 0; i < 3; i++) {
+		if (i < 2)
+			capture_put_event(writer, &events[i], NULL, 0);
+		else
+			capture_put_item(writer, &end);
+		ssize_t n = capture_close_block(
+			writer, i < 2 ? CAPTURE_BLOCK_EVENTS : CAPTURE_BLOCK_END, &block);
+		memcpy(file + len, block, (size_t)n);
+		len += (size_t)n;
+	}
+	capture_writer_free(writer);
+	file[CAPTURE_HEAD_BYTES + 50] ^= 1;
+	int fd = memfd_create("damaged", MFD_CLOEXEC);
+	if (write(fd, file, len) != (ssize_t)len)
+		abort();
+	init(&w);
+	is(watcher_read(&w.watch, fd), 0, "a capture whose first block is damaged is read");
+	const struct totals *t = &w.watch.session->totals;
+	ok(t->events == 1 && t->damaged == 1 && t->lost_events == want.lost_events &&
+		   t->lost_words == want.lost_words && t->history_events == want.history_events &&
+		   t->history_words == want.history_words,
+	   "what its end says was %s is in the totals, though the block that said when is not",
+	   flags ? "there before" : "lost");
+	session_free(w.watch.session);
+	close(fd);
+}
+
+/* One that has neither releases of runtimes nor what is known, but the texts and zeroes. */
+static void test_older(void)
+{
+	static struct viewer w;
+	int fd = open("tests/fuzz/seeds/capture/file", O_RDONLY | O_CLOEXEC);
+	init(&w);
+	is(watcher_read(&w.watch, fd), 0, "an older capture is read");
+	const struct session *s = w.watch.session;
+	const struct traits *t = &processes_next(&s->processes, NULL)->traits;
+	ok(t->language == &languages[LANGUAGE_OCAML].traits &&
+		   t->release == EBT_RELEASE_OCAML_5_3 && t->has_version && t->major == 5 &&
+		   t->minor == 3,
+	   "the runtime and the release are read from its producer's text");
+	ok(!s->run_begin.known && !s->run_end.known && !s->start.known &&
+		   !s->timebase.at[TIMEBASE_REALTIME].known &&
+		   !processes_next(&s->processes, NULL)->end.known,
+	   "what is 0 in it is not known");
+	ok(s->totals.timed && s->totals.first_ns == 1715037448913, "its first time is");
+	session_free(w.watch.session);
+	close(fd);
+}
+
+static struct viewer first, second, third;
+
+int main(void)
+{
+	int fd = memfd_create("capture", MFD_CLOEXEC), again = memfd_create("again", MFD_CLOEXEC);
+	struct sink *out;
+	init(&first);
+	if (ebt_new(first.watch.session, fd, &out))
+		abort();
+	first.watch.next = out;
+	tell_story(&first);
+	is(sink_end(&first.watch.base), 0, "a session is written");
+	sink_free(out);
+
+	init(&second);
+	if (ebt_new(second.watch.session, again, &out))
+		abort();
+	second.watch.next = out;
+	is(watcher_read(&second.watch, fd), 0, "and read to its end");
+	is(sink_end(&second.watch.base), 0, "and written again");
+	sink_free(out);
+	is(differing_views(&first, &second), 0,
+	   "each event has the name, the number and the payload that it had when it was written");
+	ok(!memcmp(&first.watch.session->totals, &second.watch.session->totals,
+		   sizeof(struct totals)),
+	   "the totals are the same, with what came late out of a loss");
+	is(second.watch.session->totals.lost_events, 3, "which is then no longer lost");
+	ok(same_session(first.watch.session, second.watch.session),
+	   "processes, clocks and times are the same");
+
+	init(&third);
+	is(watcher_read(&third.watch, again), 0, "the capture of a capture is read");
+	is(differing_views(&first, &third), 0, "and each of its events is the same, too");
+	ok(!memcmp(&first.watch.session->totals, &third.watch.session->totals,
+		   sizeof(struct totals)),
+	   "and so are its totals");
+	ok(same_session(first.watch.session, third.watch.session),
+	   "and its processes, clocks and times");
+	session_free(first.watch.session);
+	session_free(second.watch.session);
+	session_free(third.watch.session);
+	close(fd);
+	close(again);
+	test_lost_loss(0);
+	test_lost_loss(EBT_F_HISTORY);
+	test_incarnations();
+	test_older();
+	return tap_done();
+}

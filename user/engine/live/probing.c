@@ -1,0 +1,366 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "engine/live/probing.h"
+#include "base/clock.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/plural.h"
+#include "codec/ring/ids.h"
+#include "engine/refusal.h"
+#include "session/kinds.h"
+#include "source/bpf/kernel.h"
+#include "source/ring/ring.h"
+#include "stream/filter.h"
+
+/* The started program switches its ring on when it starts; its functions are probed if it has not
+ * by then. */
+#define RING_START_NS 150000000ull
+
+bool probing_is_allowed(void)
+{
+	return bpf_kernel_allows();
+}
+
+/* Begins without a source, where that is of use. */
+static enum engine_end begin_without(struct probing *p, int err, const char *reason)
+{
+	const struct engine *e = p->engine;
+	const struct engine_options *o = e->options;
+	char what[64] = "";
+	if (o->allocs == ALLOCS_ONLY)
+		snprintf(what, sizeof(what), "sampled allocations are read through BPF");
+	else if (o->pages)
+		snprintf(what, sizeof(what), "pages are watched through BPF");
+	else if (o->mode != MODE_AUTO && o->mode != MODE_RING)
+		snprintf(what, sizeof(what), "--mode %s", engine_mode_names[o->mode]);
+	if (*what) {
+		report_error(&e->report, "%s: %s%s", what, reason, REFUSAL_HINT);
+		return err == -EPERM || err == -EACCES ? ENGINE_DENIED : ENGINE_FAILED;
+	}
+	if ((err != -EPERM && err != -EACCES) || !geteuid())
+		snprintf(p->unprobed, sizeof(p->unprobed), "%s", reason);
+	if (o->blame || o->stacks)
+		report_at(&e->report, LOG_NORMAL, "%s; reading the rings alone: %s%s%s%s", reason,
+			  o->blame ? "it is not recorded when threads do not run" : "",
+			  o->blame && o->stacks ? ", and " : "",
+			  o->stacks ? "events get no stacks" : "", REFUSAL_HINT);
+	else
+		snprintf(p->missing, sizeof(p->missing), "%s", reason);
+	return ENGINE_OK;
+}
+
+/* What the kernel refuses of what was asked for, beside the probes: of these it is reported when a
+ * process would need them. */
+static void report_refused(const struct probing *p)
+{
+	static const struct {
+		enum bpf_feature feature;
+		const char *effect;
+	} features[] = {
+		{BPF_CHILDREN, "children are not followed"},
+		{BPF_STACKS, "events get no stacks"},
+		{BPF_BLAME, "it is not recorded when threads do not run, the rest is"},
+		{BPF_FAULTS, "page faults are not timed"},
+		{BPF_PAGE_SIZES,
+		 "each page fault counts as one small page, also those of huge pages "
+		 "and of the page of zeroes"},
+	};
+	for (unsigned i = 0; i < sizeof(features) / sizeof(*features); i++) {
+		const struct bpf_refusal *why = bpf_source_refusal(p->source, features[i].feature);
+		/* Its own message says it. */
+		bool again = features[i].feature == BPF_FAULTS &&
+			     bpf_source_refusal(p->source, BPF_BLAME);
+		if (why && !again)
+			report_at(&p->engine->report, LOG_NORMAL, "%s: %s%s", features[i].effect,
+				  why->why, REFUSAL_HINT);
+	}
+}
+
+/* The probes that a process would need and that the kernel refuses. True if there are some. */
+static bool report_missed(const struct probing *p)
+{
+	static const char *const probes[BPF_FEATURES] = {
+		[BPF_MARKERS] = "markers",
+		[BPF_OCAML] = "functions of OCaml's runtime",
+		[BPF_ALLOCS] = "markers of sampled allocations",
+		[BPF_OCAML_ALLOCS] = "allocations of OCaml",
+	};
+	enum bpf_feature f;
+	const struct bpf_refusal *why;
+	bool some = false;
+	while ((why = bpf_source_missed(p->source, &f))) {
+		report_at(&p->engine->report, LOG_NORMAL, "%s are not probed: %s%s", probes[f],
+			  why->why, REFUSAL_HINT);
+		some = true;
+	}
+	return some;
+}
+
+/* Kinds of events that the filter would drop, of those that a runtime emits in large numbers. */
+static uint64_t unwanted_kinds(const struct engine *e)
+{
+	const struct engine_options *o = e->options;
+	const struct {
+		uint16_t kind;
+		uint32_t ids;
+	} kinds[] = {{EBT_COUNTER, ring_counters()}, {EBT_ALLOC_SIZES, 0}};
+	struct filter *names;
+	uint64_t unwanted = 0;
+	if (!o->glob_count || filter_new(e->session, (struct event_handler){0}, &names))
+		return 0;
+	int err = 0;
+	for (unsigned i = 0; i < o->glob_count && !err; i++)
+		err = filter_add_glob(names, o->globs[i]);
+	for (unsigned i = 0; i < sizeof(kinds) / sizeof(*kinds) && !err; i++)
+		if (!filter_can_select(names, kinds[i].kind, kinds[i].ids))
+			unwanted |= kinds_bit(kinds[i].kind);
+	filter_free(names);
+	return unwanted;
+}
+
+enum engine_end
+probing_begin(struct probing *p, const struct engine *e, bool record, struct inspect *inspect,
+	      void (*changed)(void *ctx, pid_t pid, enum bpf_change change, uint64_t ts), void *ctx)
+{
+	const struct engine_options *o = e->options;
+	*p = (struct probing){.engine = e};
+	if (o->mode == MODE_RING && !o->blame)
+		return ENGINE_OK;
+	struct bpf_options bo = {
+		.ring_bytes = o->bpf_buffer_bytes,
+		.slack_ns = RING_SLACK_NS,
+		.attach = o->attach == ATTACH_MULTI  ? BPF_ATTACH_MULTI
+			  : o->attach == ATTACH_PERF ? BPF_ATTACH_PERF
+						     : BPF_ATTACH_AUTO,
+		.no_follow = !o->follow,
+		.inspect = inspect,
+		.memory = e->memory,
+		.hold = o->program != NULL && !o->pages,
+		.allocs = o->allocs != ALLOCS_NONE && o->mode != MODE_RING,
+		.allocs_only = o->allocs == ALLOCS_ONLY,
+		.pages = o->pages,
+		.offcpu = o->blame,
+		.faults = o->faults,
+		.no_probes = o->mode == MODE_RING,
+		.needs_markers = o->mode == MODE_STREAM || o->mode == MODE_WATERMARK,
+		.stacks = o->stacks,
+		.stack_globs = o->stack_globs,
+		.stack_glob_count = o->stack_glob_count,
+		.stack_pause_ns = o->stack_pause_ns,
+		.watermark_only = engine_watermarks(o),
+		.no_ring_request = o->mode == MODE_PROBES || o->ring_request == RING_REQUEST_NEVER,
+		.ring_request_always = o->ring_request == RING_REQUEST_ALWAYS,
+		.no_ring = o->mode == MODE_PROBES,
+		.own_ring_ns = record ? RING_START_NS : 0,
+		.release = o->release,
+		.unwanted = unwanted_kinds(e),
+		.changed = changed,
+		.ctx = ctx,
+	};
+	char reason[EBT_REASON_BYTES] = "";
+	int err = bpf_source_new(e->session, &bo, &p->source, reason);
+	if (!err)
+		report_refused(p);
+	if (!err && o->faults && !bpf_source_refusal(p->source, BPF_FAULTS))
+		report_at(&e->report, LOG_NORMAL,
+			  "timing page faults: meanwhile each one of the traced processes takes "
+			  "300 to 500 ns more, in a pause 200 ns on top, and of other programs "
+			  "up to 100 ns");
+	if (!err)
+		return ENGINE_OK;
+	p->source = NULL;
+	return begin_without(p, err, reason);
+}
+
+/* "12 (populated 2, file 10)" */
+static void pages_text(const uint64_t pages[KINDS_PAGE_CAUSES], char *ret, size_t size)
+{
+	uint64_t sum = 0;
+	size_t at = 0;
+	char each[KINDS_PAGE_CAUSES * 40] = "";
+	for (unsigned i = EBT_PAGE_POPULATED; i < KINDS_PAGE_CAUSES; i++) {
+		sum += pages[i];
+		if (pages[i])
+			at += (size_t)snprintf(each + at, sizeof(each) - at, "%s%s %" PRIu64,
+					       at ? ", " : "", kinds_page_cause_name(i), pages[i]);
+	}
+	snprintf(ret, size, "%" PRIu64 "%s%s%s", sum, sum ? " (" : "", each, sum ? ")" : "");
+}
+
+/* What the page tables had beside the events. */
+static void report_pages(const struct probing *p)
+{
+	struct bpf_counts counts;
+	char appeared[512], gone[512];
+	if (!p->source || !p->engine->options->pages)
+		return;
+	bpf_source_counts(p->source, &counts);
+	pages_text(counts.pages.appeared, appeared, sizeof(appeared));
+	pages_text(counts.pages.gone, gone, sizeof(gone));
+	/* A report has them itself. */
+	report_at(&p->engine->report, p->engine->options->counts ? LOG_VERBOSE : LOG_NORMAL,
+		  "reconciled with the page tables: %s pages appeared without a fault, %s went "
+		  "without a system call",
+		  appeared, gone);
+	report_at(&p->engine->report, LOG_VERBOSE,
+		  "page tables were read %" PRIu64 " time%s, in %" PRIu64
+		  " us of CPU time; %" PRIu64 " fault%s of pages that were mapped",
+		  counts.pages.checks, plural(counts.pages.checks), counts.pages.check_ns / 1000,
+		  counts.pages.known_faults,
+		  plural_of(counts.pages.known_faults, " was", "s were"));
+}
+
+void probing_end(struct probing *p)
+{
+	struct bpf_counts counts = {0};
+	report_pages(p);
+	if (p->source)
+		report_missed(p);
+	if (p->source)
+		bpf_source_counts(p->source, &counts);
+	if (counts.dropped_stacks)
+		report_at(&p->engine->report, LOG_NORMAL,
+			  "%" PRIu64 " stack%s lost, as the BPF buffer had no room (--bpf-buffer)",
+			  counts.dropped_stacks,
+			  plural_of(counts.dropped_stacks, " was", "s were"));
+	p->found_allocs |= counts.alloc_sites > 0;
+	source_free(p->source);
+	p->source = NULL;
+}
+
+uint64_t probing_known_ns(const struct probing *p)
+{
+	return p->source ? bpf_source_complete_ns(p->source) : UINT64_MAX;
+}
+
+static void note_attached(struct probing *p, pid_t pid, int markers)
+{
+	if (p->engine->options->pages && !p->sees)
+		report_at(&p->engine->report, LOG_NORMAL,
+			  "watching pages: meanwhile each system call of this machine takes 50 to "
+			  "80 ns more, and mmap, munmap, mremap, brk and madvise some 500 ns more, "
+			  "also of other programs");
+	p->sees = true;
+	report_at(&p->engine->report, LOG_VERBOSE, "attached to %d %s%s of process %d", markers,
+		  p->engine->options->pages ? "thread" : "marker", plural((uint64_t)markers), pid);
+}
+
+/* A process without markers of allocations has nothing for a run that is for these alone. */
+static enum engine_end check_allocs(const struct probing *p, pid_t pid)
+{
+	const struct engine_options *o = p->engine->options;
+	struct bpf_counts counts;
+	bpf_source_counts(p->source, &counts);
+	/* A program that we start may load a library, or start another, that has some. */
+	if (o->allocs != ALLOCS_ONLY || counts.alloc_sites || o->wait || o->program)
+		return ENGINE_OK;
+	enum engine_end end = refusal_check_ended(p->engine, pid);
+	if (end)
+		return end;
+	report_error(&p->engine->report,
+		     "process %d has no markers of sampled allocations (ebtrace:alloc or "
+		     "otel_memory:alloc) and no OCaml 5 in native code; start it anew with: "
+		     "ebtrace mem record -o FILE -- PROGRAM; --wait waits until it, or a child of "
+		     "it, has some",
+		     pid);
+	return ENGINE_NOTHING;
+}
+
+enum engine_end probing_attach(struct probing *p, pid_t pid)
+{
+	if (!p->source)
+		return ENGINE_OK;
+	const struct report *r = &p->engine->report;
+	const struct engine_options *o = p->engine->options;
+	char reason[EBT_REASON_BYTES] = "";
+	int n = bpf_source_attach(p->source, pid, reason);
+	enum engine_end ended =
+		n < 0 && !o->program ? refusal_check_ended(p->engine, pid) : ENGINE_OK;
+	if (ended)
+		return ended;
+	bool missed = n >= 0 && report_missed(p);
+	p->sees |= n >= 0 && o->blame && !bpf_source_refusal(p->source, BPF_BLAME);
+	if (n > 0)
+		note_attached(p, pid, n);
+	else if (n < 0)
+		report_error(r, "process %d: %s", pid, reason);
+	else
+		report_at(r, LOG_VERBOSE, "process %d has no markers", pid);
+	bool nothing = n < 0 || (!n && missed && !p->sees);
+	if (nothing && o->mode != MODE_AUTO)
+		return ENGINE_FAILED;
+	return n >= 0 ? check_allocs(p, pid) : ENGINE_OK;
+}
+
+enum engine_end probing_check_ends(const struct probing *p)
+{
+	const struct engine_options *o = p->engine->options;
+	struct bpf_counts counts = {0};
+	if (p->source)
+		bpf_source_counts(p->source, &counts);
+	if (!o->needs_ends || o->wait || !counts.ocaml_sites ||
+	    counts.alloc_sites > counts.ocaml_sites)
+		return ENGINE_OK;
+	report_error(&p->engine->report,
+		     "%s needs to know when objects are collected; periodic samples of a program "
+		     "that was not prepared do not have that: ebtrace mem hotspots -p %d shows "
+		     "where it allocates",
+		     o->needs_ends, o->pids[0]);
+	return ENGINE_MISUSED;
+}
+
+void probing_attach_found(void *ctx, pid_t pid)
+{
+	struct probing *p = ctx;
+	char reason[EBT_REASON_BYTES] = "";
+	int n = p->source ? bpf_source_attach(p->source, pid, reason) : 0;
+	if (p->source)
+		report_missed(p);
+	if (n < 0)
+		report_at(&p->engine->report, LOG_VERBOSE, "process %d: %s", pid, reason);
+	else if (n)
+		note_attached(p, pid, n);
+}
+
+void probing_emit_open(struct probing *p, struct sink *k)
+{
+	if (!k->wants_open)
+		return;
+	k->wants_open = false;
+	uint64_t begin_ns = now_ns();
+	int err = p->source ? bpf_source_flush_offcpu(p->source) : -ENOTSUP;
+	if (!err) {
+		p->engine->session->open_at = moment_at(begin_ns);
+		p->engine->session->open_emitted = moment_at(now_ns());
+	}
+	if (err && p->source)
+		report_at(&p->engine->report, LOG_VERBOSE, "open intervals are not shown: %s",
+			  strerror(-err));
+}
+
+/* A program without markers is not probed while its ring is on, by anybody. */
+static bool has_markers(const struct session *session)
+{
+	struct process_kind kind;
+	for (size_t at = 0; processes_next_kind(&session->processes, &at, &kind);)
+		if (kind.traits.language && kind.traits.language->has_markers)
+			return true;
+	return false;
+}
+
+void probing_report_missing(struct probing *p)
+{
+	const struct engine *e = p->engine;
+	if (!*p->missing || !has_markers(e->session))
+		return;
+	/* A report needs neither: that a user lacks privileges is no news for its reader. */
+	bool quiet = e->options->counts && !*p->unprobed;
+	report_at(&e->report, quiet ? LOG_VERBOSE : LOG_NORMAL,
+		  "%s; reading the rings alone, without thread and CPU%s", p->missing,
+		  REFUSAL_HINT);
+	*p->missing = 0;
+}

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * New files in the directories of rings that are read. A child that ends before the next scan has
+ * removed its ring by then: without BPF nobody would know of it. Its file is opened when inotify
+ * reports it, and kept until the scan. A file that is gone before it could be opened is counted.
+ */
+#ifndef ENGINE_LIVE_RING_BIRTHS_H
+#define ENGINE_LIVE_RING_BIRTHS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct ring_birth {
+	int fd;
+	pid_t pid;     /* in its name */
+	char name[40]; /* in its directory */
+	/* Of the process another ring was read: it is its only if a scan finds it mapped. */
+	bool is_second;
+	struct ring_birth *next;
+};
+
+struct ring_births_dir;
+
+struct ring_births {
+	int fd; /* inotify's, for the loop; -1: nothing is watched */
+	struct ring_births_dir *dirs;
+	struct ring_birth *first;
+	unsigned waiting;
+	bool more; /* the last read has left some of what was created */
+};
+
+/* Whose a new file is. */
+enum ring_parent {
+	RING_PARENT_GONE, /* its process has ended, and nobody knows whose child it was */
+	RING_PARENT_OURS,
+	RING_PARENT_READ, /* ours, and a ring of its own is read already */
+	RING_PARENT_OTHER,
+};
+
+struct ring_births_user {
+	enum ring_parent (*parent)(void *ctx, pid_t pid);
+	bool (*may_own)(void *ctx, uid_t uid);
+	/* A file of a process that is ours, or may be, could not be opened. */
+	void (*missed)(void *ctx, pid_t pid);
+	void *ctx;
+};
+
+/* fd is -1 without memory or descriptors, which is no error: then children are left to the scans. */
+void ring_births_init(struct ring_births *b);
+void ring_births_done(struct ring_births *b);
+/* Watches a directory, by a descriptor that stays the caller's. Idempotent. */
+void ring_births_watch(struct ring_births *b, int dir);
+/* Takes in what was created since the last call. True if there was a file of ours. */
+bool ring_births_read(struct ring_births *b, const struct ring_births_user *user);
+/* Adds a file that a process left at its end, with its descriptor. False: no room; the descriptor is
+ * closed. */
+bool ring_births_keep(struct ring_births *b, int fd, pid_t pid, const char *name);
+/* Takes one out of the list; its descriptor is the caller's. */
+void ring_births_remove(struct ring_births *b, struct ring_birth **at);
+
+#endif

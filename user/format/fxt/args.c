@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "format/fxt/args.h"
+
+#include "base/utf8.h"
+#include "session/event_args.h"
+#include "session/event_stack.h"
+
+/* Decimal digits of a word, and a comma. */
+#define DIGITS_BYTES 21
+/* What follows a stack in its record, and its key. */
+#define REST_WORDS 64
+#define ROOM_LEAST 1024 /* for less there is no stack */
+/* The line with the number of functions that are left out. */
+#define LEFT_OUT_BYTES 64
+
+void fxt_args_who(struct fxt_record *r, const struct ebt_event *ev)
+{
+	if (ev->tid)
+		fxt_record_u64(r, "tid", ev->tid);
+	if (ev->cpu != EBT_NO_CPU)
+		fxt_record_u64(r, "cpu", ev->cpu);
+	if (ev->flags & EBT_F_LATE)
+		fxt_record_u64(r, "late", 1);
+}
+
+static void put_bytes(struct fxt_record *r, const struct session *session,
+		      const struct ebt_event *ev)
+{
+	size_t bytes = 0;
+	const void *data = session_blob(session, ev, &bytes);
+	bytes = data ? bytes : 0;
+	fxt_record_u64(r, "bytes", bytes);
+	if (ev->flags & EBT_F_CUT || bytes > FXT_VALUE_BYTES / 2)
+		fxt_record_u64(r, "cut", 1);
+	fxt_record_hex(r, "data", data, bytes);
+}
+
+/* More values than a record has arguments: one string of numbers. */
+static void put_words(struct fxt_record *r, const struct session *session,
+		      const struct ebt_event *ev)
+{
+	size_t bytes = 0;
+	const char *data = session_blob(session, ev, &bytes);
+	char text[FXT_VALUE_BYTES], *p = text;
+	bytes = data ? bytes : 0;
+	size_t n =
+		bytes / 8 < sizeof(text) / DIGITS_BYTES ? bytes / 8 : sizeof(text) / DIGITS_BYTES;
+	for (size_t i = 0; i < n; i++) {
+		uint64_t v;
+		memcpy(&v, data + i * 8, 8);
+		if (i)
+			*p++ = ',';
+		p = buf_format_u64(p, v);
+	}
+	fxt_record_text(r, "values", text, (size_t)(p - text));
+	if (ev->flags & EBT_F_CUT || n < bytes / 8)
+		fxt_record_u64(r, "cut", 1);
+}
+
+static void put_arg(struct fxt_record *r, const struct event_arg *arg)
+{
+	const struct kinds_arg *a = arg->arg;
+	char scratch[KINDS_TEXT_BYTES];
+	const char *text;
+	switch ((enum kinds_type)a->type) {
+	case KINDS_TYPE_u64:
+	case KINDS_TYPE_flag:
+		fxt_record_u64(r, a->name, arg->value);
+		break;
+	case KINDS_TYPE_count:
+	case KINDS_TYPE_syscall:
+		fxt_record_u64(r, a->name, arg->value - 1);
+		break;
+	case KINDS_TYPE_i64:
+		fxt_record_i64(r, a->name, (int64_t)arg->value);
+		break;
+	case KINDS_TYPE_hex:
+		text = kinds_arg_text(a, arg->value, scratch);
+		fxt_record_text(r, a->name, text, strlen(text));
+		break;
+	case KINDS_TYPE_alloc_source:
+	case KINDS_TYPE_page_cause:
+	case KINDS_TYPE_offcpu_reason:
+	case KINDS_TYPE_phase:
+		fxt_record_name(r, a->name, kinds_arg_text(a, arg->value, scratch));
+		break;
+	case KINDS_TYPE_text:
+		fxt_record_name(r, a->name, arg->text);
+		break;
+	}
+}
+
+void fxt_args_stack(struct fxt_record *r, const struct session *session, uint32_t stack)
+{
+	const size_t words = FXT_RECORD_WORDS - REST_WORDS;
+	size_t room = r->count < words ? (words - r->count) * sizeof(uint64_t) : 0;
+	char value[FXT_VALUE_BYTES];
+	struct buf text;
+	bool is_cut;
+	if (!stack || room < ROOM_LEAST || buf_init(&text, -1, BUF_ROOM_MAX))
+		return;
+	if (room > sizeof(value))
+		room = sizeof(value);
+	size_t len = 0, most = room - LEFT_OUT_BYTES;
+	do { /* a byte that is not UTF-8 becomes three */
+		text.len = 0;
+		event_stack_lines(session, stack, "", most, &text);
+		len = utf8_copy(value, room, text.data, text.len ? text.len - 1 : 0, &is_cut);
+		most -= most / 16;
+	} while (is_cut);
+	fxt_record_text(r, "stack", value, len);
+	buf_done(&text);
+}
+
+void fxt_args(struct fxt_record *r, const struct session *session, const struct ebt_event *ev)
+{
+	const struct kind *kind = kinds_get(ev->kind);
+	struct event_arg arg;
+	for (unsigned at = 0; event_args_next(session, ev, &at, &arg);)
+		put_arg(r, &arg);
+	if (kind->payload == KINDS_PAYLOAD_words)
+		put_words(r, session, ev);
+	else if (kind->payload == KINDS_PAYLOAD_bytes)
+		put_bytes(r, session, ev);
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * When a thread did not run lately, and why: its intervals without a CPU, so that a stretch of its time
+ * can be split into parts. An interval ends with a wait for a CPU, which is all of it if the thread was
+ * preempted, and is blocked before. By the kernel's own account the wait may be longer than the thread
+ * was off its CPU: what lies between the decision to preempt it and the switch is waiting, too.
+ * Intervals come in the order of their ends and do not overlap; one that was recorded in pieces, as it was
+ * open, is one. Zeroed memory has none.
+ */
+#ifndef REPORT_PARTS_OFF_CPU_H
+#define REPORT_PARTS_OFF_CPU_H
+
+#include "report/parts/blame_parts.h"
+#include "session/offcpu.h"
+
+struct off_cpu_interval {
+	struct offcpu of;	 /* wait_ns: of a thread that was preempted all of it */
+	enum blame_part blocked; /* what the rest is */
+	uint32_t tracer;	 /* our own thread; 0: it is not known */
+};
+
+#define OFF_CPU_KEPT (1u << 14) /* intervals; what is before the oldest one is not known then */
+
+struct off_cpu {
+	struct off_cpu_interval *at;
+	uint32_t first, count, cap;
+	uint64_t known_from; /* what was before is not known */
+};
+
+/* 0 or -ENOMEM. */
+int off_cpu_add(struct off_cpu *o, const struct off_cpu_interval *i);
+/* Drops the intervals that end before this moment. */
+void off_cpu_trim(struct off_cpu *o, uint64_t before_ns);
+/* Adds the parts of [from, to) to *ret. What is in no interval was on the CPU. */
+void off_cpu_split(const struct off_cpu *o, uint64_t from, uint64_t to, struct blame_split *ret);
+/* The last interval; NULL: there is none. */
+const struct offcpu *off_cpu_last(const struct off_cpu *o);
+void off_cpu_done(struct off_cpu *o);
+
+#endif

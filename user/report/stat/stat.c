@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "report/stat/stat.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "report/stat/json.h"
+#include "report/stat/model/stat.h"
+#include "report/stat/text.h"
+
+#define STAT_BUFFER_BYTES 65536
+/* A stretch without events that is longer than so many intervals is one line. */
+#define STAT_QUIET_LINES 100
+#define OPEN_NS		 20000000ull
+/* Lines between two headings. */
+#define STAT_HEADING 20
+
+/* What has been counted up to the end of a line. */
+struct marks {
+	struct stat_marks of;
+	uint64_t lost_events, lost_words, lost_uncounted;
+};
+
+struct stat {
+	struct sink base;
+	const struct session *session;
+	struct stat_options opt;
+	struct buf buf;
+	struct stat_model model;
+	struct blame *blame;	 /* NULL: not asked for, and no probe stands at pauses */
+	struct histogram pauses; /* of the line that is being counted */
+	struct marks marks;
+	uint64_t line_ns;    /* when it ends; 0: not begun */
+	uint64_t open_of_ns; /* line_ns of the last line for which open intervals were asked for */
+	uint64_t begin_ns;
+	unsigned lines;
+	bool cancelled;
+};
+
+static uint64_t gained(uint64_t now, uint64_t before)
+{
+	return now > before ? now - before : 0;
+}
+
+static void put_line(struct stat *k, uint64_t begin_ns, uint64_t end_ns)
+{
+	const struct totals *totals = &k->session->totals;
+	struct marks *was = &k->marks;
+	struct marks now = {
+		.of = stat_model_marks(&k->model, end_ns),
+		.lost_events = totals->lost_events,
+		.lost_words = totals->lost_words,
+		.lost_uncounted = totals->lost_uncounted - totals->unwatched,
+	};
+	/* The time of an open pause counted, and a later event showed that it had been cut
+	 * before. */
+	if (now.of.gc_ns < was->of.gc_ns)
+		now.of.gc_ns = was->of.gc_ns;
+	double seconds = (double)(end_ns - begin_ns) / 1e9;
+	struct blame_pause open;
+	bool has_open = k->opt.blame && blame_open(k->blame, end_ns, &open);
+	struct stat_line line = {
+		.begin_ns = begin_ns - k->begin_ns,
+		.end_ns = end_ns - k->begin_ns,
+		.pauses = &k->pauses,
+		.gc_percent = stat_numbers_percent(gained(now.of.gc_ns, was->of.gc_ns),
+						   gained(now.of.elapsed_ns, was->of.elapsed_ns)),
+		.minors = gained(now.of.minors, was->of.minors),
+		.majors = gained(now.of.majors, was->of.majors),
+		.words_per_s = now.of.has_words
+				       ? (double)gained(now.of.words, was->of.words) / seconds
+				       : -1,
+		.lost_events = gained(now.lost_events, was->lost_events),
+		.lost_words = gained(now.lost_words, was->lost_words),
+		.lost_uncounted = gained(now.lost_uncounted, was->lost_uncounted),
+		.session = k->session,
+		.open = has_open ? &open : NULL,
+	};
+	if (k->opt.json)
+		stat_json_line(&k->buf, &line);
+	else
+		stat_text_line(&k->buf, &line, k->lines++ % STAT_HEADING == 0);
+	histogram_clear(&k->pauses);
+	k->marks = now;
+}
+
+/* Puts out the lines that end up to this moment. */
+static void put_lines(struct stat *k, uint64_t now_ns)
+{
+	uint64_t step = k->opt.interval_ns;
+	if (!k->line_ns) {
+		k->begin_ns = k->session->run_begin.ns;
+		if (!k->session->run_begin.known)
+			k->begin_ns = k->model.first.known ? k->model.first.ns : now_ns;
+		k->line_ns = k->begin_ns + step;
+	}
+	for (unsigned n = 0; now_ns >= k->line_ns && k->line_ns != UINT64_MAX; n++) {
+		uint64_t begin = k->line_ns - step;
+		if (n >= STAT_QUIET_LINES)
+			k->line_ns += (now_ns - k->line_ns) / step * step;
+		put_line(k, begin, k->line_ns);
+		k->line_ns = k->line_ns > UINT64_MAX - step ? UINT64_MAX : k->line_ns + step;
+	}
+}
+
+/* Where a probe stands at pauses the kernel's counts come with them, asked for or not. */
+static bool has_probes(const struct ebt_event *ev, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (ev[i].kind == EBT_BEGIN && ev[i].flags & EBT_F_BPF)
+			return true;
+	return false;
+}
+
+static int stat_events(struct sink *base, const struct ebt_event *ev, size_t n)
+{
+	struct stat *k = (struct stat *)base;
+	int err = 0;
+	if (!k->blame && has_probes(ev, n))
+		err = blame_new(k->session, k->opt.longest, &k->blame);
+	if (!err && !k->opt.interval_ns) {
+		err = k->blame ? blame_events(k->blame, ev, n) : 0;
+		return err ? err : stat_model_events(&k->model, ev, n);
+	}
+	for (size_t i = 0; i < n && !err; i++) {
+		if (ev[i].ts >= k->line_ns)
+			put_lines(k, ev[i].ts);
+		err = k->blame ? blame_events(k->blame, &ev[i], 1) : 0;
+		if (!err)
+			err = stat_model_events(&k->model, &ev[i], 1);
+	}
+	return err;
+}
+
+static int stat_advance(struct sink *base, uint64_t now_ns)
+{
+	struct stat *k = (struct stat *)base;
+	bool lines = k->opt.interval_ns && now_ns != UINT64_MAX && k->session->run_begin.known;
+	if (lines && now_ns >= k->line_ns)
+		put_lines(k, now_ns);
+	return 0;
+}
+
+/* Shortly before a line ends it is recorded which threads are without a CPU. */
+static int stat_tick(struct sink *base, uint64_t now_ns)
+{
+	struct stat *k = (struct stat *)base;
+	uint64_t ahead = k->opt.interval_ns / 4 < OPEN_NS ? k->opt.interval_ns / 4 : OPEN_NS;
+	if (!k->opt.blame || !k->opt.interval_ns || !k->line_ns || k->open_of_ns == k->line_ns ||
+	    now_ns + ahead < k->line_ns)
+		return 0;
+	k->open_of_ns = k->line_ns;
+	k->base.wants_open = true;
+	return 0;
+}
+
+static int stat_forget(struct sink *base, uint32_t process)
+{
+	struct stat *k = (struct stat *)base;
+	int err = k->blame ? blame_forget(k->blame, process) : 0;
+	int forgotten = stat_model_forget(&k->model, process);
+	return err ? err : forgotten;
+}
+
+static int stat_flush(struct sink *base)
+{
+	return buf_flush(&((struct stat *)base)->buf);
+}
+
+static bool stat_ready(struct sink *base)
+{
+	return buf_ready(&((struct stat *)base)->buf);
+}
+
+static int put_report(struct stat *k)
+{
+	const struct session *s = k->session;
+	struct stat_numbers *total = calloc(1, sizeof(*total));
+	struct stat_sections sections = {0};
+	if (!total)
+		return -ENOMEM;
+	int err = stat_model_end(&k->model);
+	if (!err)
+		err = stat_model_total(&k->model, total);
+	if (!err && !k->opt.json)
+		err = stat_sections_make(&k->model, k->opt.by, k->opt.top, &sections);
+	struct stat_report r = {
+		.session = s,
+		.model = &k->model,
+		.total = total,
+		.sections = &sections,
+		.blame = k->opt.blame || (k->blame && blame_total(k->blame)->counted) ? k->blame
+										      : NULL,
+		.cpus = k->opt.cpus,
+		.verbose = k->opt.verbose,
+		.begin_ns = s->run_begin.known ? s->run_begin.ns : k->model.first.ns,
+	};
+	uint64_t end = s->run_end.known ? s->run_end.ns : k->model.stream.now_ns;
+	r.wall_ns = end > r.begin_ns ? end - r.begin_ns : 0;
+	if (!err && k->opt.json)
+		stat_json_report(&k->buf, &r);
+	else if (!err)
+		stat_text_report(&k->buf, &r);
+	stat_sections_done(&sections);
+	stat_numbers_done(total);
+	free(total);
+	return err;
+}
+
+static int stat_end(struct sink *base)
+{
+	struct stat *k = (struct stat *)base;
+	const struct moment *end = &k->session->run_end;
+	if (k->cancelled)
+		return 0;
+	/* The last line may end with the run. */
+	if (k->opt.interval_ns && k->session->run_begin.known && end->known)
+		put_lines(k, end->ns);
+	int err = put_report(k);
+	int written = buf_finish(&k->buf);
+	return err ? err : written;
+}
+
+static void stat_free(struct sink *base)
+{
+	struct stat *k = (struct stat *)base;
+	stat_model_done(&k->model);
+	blame_free(k->blame);
+	histogram_done(&k->pauses);
+	buf_done(&k->buf);
+	free(k);
+}
+
+static void stat_cancel(struct sink *base)
+{
+	((struct stat *)base)->cancelled = true;
+}
+
+static const struct sink_ops stat_ops = {
+	.events = stat_events,
+	.advance = stat_advance,
+	.tick = stat_tick,
+	.forget = stat_forget,
+	.flush = stat_flush,
+	.ready = stat_ready,
+	.cancel = stat_cancel,
+	.end = stat_end,
+	.free = stat_free,
+};
+
+int stat_new(const struct session *s, int fd, const struct stat_options *o, struct sink **ret)
+{
+	struct stat *k = calloc(1, sizeof(*k));
+	if (!k)
+		return -ENOMEM;
+	int err = stat_model_init(&k->model, s, o->top);
+	if (!err && o->blame)
+		err = blame_new(s, o->longest, &k->blame);
+	if (!err)
+		err = buf_init_behind(&k->buf, fd, STAT_BUFFER_BYTES, SINK_BEHIND_BYTES);
+	if (err) {
+		blame_free(k->blame);
+		stat_model_done(&k->model);
+		free(k);
+		return err;
+	}
+	k->base.ops = &stat_ops;
+	k->base.out = &k->buf;
+	k->session = s;
+	k->opt = *o;
+	if (o->interval_ns)
+		stat_model_count_intervals(&k->model, &k->pauses);
+	*ret = &k->base;
+	return 0;
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "runtime/ocaml/ocaml.h"
+
+#include <errno.h>
+#include <stdio.h>
+
+#include "runtime/ocaml/version.h"
+
+static void recognise(int fd, struct elf *elf, struct runtime_file *ret)
+{
+	(void)fd;
+	ret->release = elf ? ocaml_version_read_elf(elf) : EBT_RELEASE_AUTO;
+	ret->ocaml_error = ret->release ? ocaml_probes_read_elf(elf, &ret->ocaml) : -ENOENT;
+}
+
+static bool explain(int fd, char *ret_text)
+{
+	char magic[OCAML_MAGIC_BYTES];
+	bool bytecode = ocaml_version_bytecode(fd, magic) == 4;
+	if (!bytecode && !ocaml_version_is_4(fd))
+		return false;
+	snprintf(ret_text, RUNTIME_TEXT_BYTES,
+		 "is %s of OCaml 4%s%s%s, which has no runtime events; OCaml 5 has them",
+		 bytecode ? "bytecode" : "a program", bytecode ? " (" : "", bytecode ? magic : "",
+		 bytecode ? ")" : "");
+	return true;
+}
+
+static bool describe(int fd, char *ret_text)
+{
+	char magic[OCAML_MAGIC_BYTES];
+	if (ocaml_version_bytecode(fd, magic) != 5)
+		return false;
+	snprintf(ret_text, RUNTIME_TEXT_BYTES,
+		 "bytecode of OCaml 5 (%s); its markers are those of its interpreter, ocamlrun",
+		 magic);
+	return true;
+}
+
+static const char *const libraries[] = {"libasmrun_shared.", "libcamlrun_shared.", NULL};
+
+const struct runtime runtime_ocaml = {
+	.language = &languages[LANGUAGE_OCAML],
+	.libraries = libraries,
+	.recognise = recognise,
+	.is_hidden = ocaml_version_is_stripped,
+	.explain = explain,
+	.describe = describe,
+};

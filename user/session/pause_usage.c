@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "session/pause_usage.h"
+
+const char *pause_usage_key(unsigned count)
+{
+	static const char *const keys[] = {
+#define X(CONSTANT, key) [CONSTANT] = #key,
+		PAUSE_USAGE_LIST(X)
+#undef X
+	};
+	return keys[count];
+}
+
+/* What is not known becomes 0, which is how arguments of this type say so. */
+int pause_usage_put(struct session *s, struct ebt_event *ev, const struct pause_usage *u)
+{
+	struct event_args_payload p = {0};
+	for (unsigned i = 0; i < PAUSE_COUNTS; i++)
+		p.word[i] = u->count[i] + 1;
+	return session_put_blob(s, ev, &p, EVENT_ARGS_BYTES(PAUSE_COUNTS));
+}
+
+bool pause_usage_get(const struct session *s, const struct ebt_event *ev, struct pause_usage *ret)
+{
+	struct event_args_payload p;
+	if (ev->kind != EBT_END || !(ev->flags & EBT_F_PAYLOAD))
+		return false;
+	event_args_payload(s, ev, &p);
+	for (unsigned i = 0; i < PAUSE_COUNTS; i++)
+		ret->count[i] = p.word[i] - 1;
+	return true;
+}
+
+void pause_usage_add(struct pause_usage *sum, const struct pause_usage *u)
+{
+	for (unsigned i = 0; i < PAUSE_COUNTS; i++) {
+		bool known = sum->count[i] != PAUSE_UNKNOWN && u->count[i] != PAUSE_UNKNOWN;
+		sum->count[i] = known ? sum->count[i] + u->count[i] : PAUSE_UNKNOWN;
+	}
+}

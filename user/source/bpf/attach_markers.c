@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "source/bpf/attach_markers.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "bpf/abi.h"
+#include "elf/notes.h"
+#include "proc/process.h"
+#include "runtime/marker_args.h"
+
+struct file_markers {
+	const struct attach_env *env;
+	uint32_t slot;
+	pid_t pid;
+	int fd;
+	bool filtered; /* a thread runs under a seccomp filter */
+};
+
+struct marker {
+	const char *name;
+	uint16_t site;
+	bool event;
+};
+
+static const struct marker markers[] = {
+#define EBT_MARKER(name, KIND, args) {#name, KIND, true},
+#include <ebtrace/events.def>
+	{"ring_request", EBT_SITE_RING_REQUEST, false},
+	{"ring_start", EBT_SITE_RING_START, false},
+	{"ring_stop", EBT_SITE_RING_STOP, false},
+	{"watermark", EBT_SITE_WATERMARK, false},
+};
+
+/* Those of sampled allocations and of pages have an attacher of their own. */
+static bool has_own_attacher(const struct marker *m)
+{
+	return m->event && m->site >= EBT_ALLOC && m->site <= EBT_PAGE_SCAVENGE;
+}
+
+/* NULL: we have none of this name. */
+static const struct marker *find_marker(const char *name)
+{
+	for (size_t i = 0; i < sizeof(markers) / sizeof(*markers); i++)
+		if (!strcmp(markers[i].name, name) && !has_own_attacher(&markers[i]))
+			return &markers[i];
+	return NULL;
+}
+
+static bool match(const struct runtime_file *what)
+{
+	return what->markers || what->refused_markers;
+}
+
+/* Our program would read other registers than those that a refused site has its arguments in. */
+static void report_refused(pid_t pid, const struct attach_file *file)
+{
+	bool seen[sizeof(markers) / sizeof(*markers)] = {false};
+	struct notes notes;
+	if (notes_read(file->fd, "ebtrace", &notes))
+		return;
+	for (uint32_t i = 0; i < notes.sites; i++) {
+		char expected[MARKER_ARGS_BYTES];
+		const struct notes_site *site = &notes.site[i];
+		const struct marker *m = find_marker(site->name);
+		if (!m || seen[m - markers] || marker_args_match(site) ||
+		    !marker_args_expected(site->name, expected))
+			continue;
+		seen[m - markers] = true;
+		log_at(LOG_NORMAL,
+		       "process %d: marker %s of %s is not probed: its arguments are '%.80s', "
+		       "expected '%s'; it was not built with libebtrace-probes",
+		       pid, site->name, file->map->path, site->args, expected);
+	}
+	notes_done(&notes);
+}
+
+static int begin(struct attach_env *env, const struct attach_process *process,
+		 const struct attach_file *file, void **ret_state)
+{
+	struct file_markers *m = calloc(1, sizeof(*m));
+	if (!m)
+		return -ENOMEM;
+	*m = (struct file_markers){
+		.env = env, .slot = process->slot, .pid = process->pid, .fd = file->fd};
+	if (file->what->refused_markers && !attacher_has_reported(env, file->map))
+		report_refused(process->pid, file);
+	*ret_state = m;
+	return 0;
+}
+
+static enum attach_when update(void *state, uint64_t now_ns)
+{
+	(void)state;
+	(void)now_ns;
+	return ATTACH_NOW;
+}
+
+/*
+ * A ring that is asked for makes the program open files, for which a seccomp filter may kill it.
+ * Without a ring all its events come through the markers.
+ */
+static const struct marker *wanted_marker(const struct file_markers *of, const char *name)
+{
+	bool spare = of->filtered && !of->env->ring_request_always;
+	const struct marker *m = find_marker(name);
+	if (of->env->allocs_only || of->env->no_probes ||
+	    (m && m->event && of->env->watermark_only && !spare))
+		return NULL;
+	if (m && m->site == EBT_SITE_RING_REQUEST && (of->env->no_ring_request || spare))
+		return NULL;
+	return m;
+}
+
+static int plan(void *state, bool shared, struct attach_plan *ret)
+{
+	struct file_markers *of = state;
+	struct notes notes;
+	(void)shared;
+	of->filtered = process_is_filtered(of->pid);
+	if (of->filtered && !of->env->no_ring_request && !of->env->ring_request_always)
+		log_at(LOG_VERBOSE,
+		       "process %d runs under a seccomp filter: it is not asked for a ring, which "
+		       "it might be killed for; its events come through probes (--ring-request "
+		       "always asks all the same)",
+		       of->pid);
+	int err = notes_read(of->fd, "ebtrace", &notes);
+	if (err)
+		return err == -ENOEXEC || err == -EBADMSG ? 0 : err;
+	struct uprobe_site *site = calloc(notes.sites + 1u, sizeof(*site));
+	uint32_t n = 0;
+	for (uint32_t i = 0; site && i < notes.sites; i++) {
+		const struct notes_site *from = &notes.site[i];
+		const struct marker *m = wanted_marker(of, from->name);
+		if (m && marker_args_match(from))
+			site[n++] = (struct uprobe_site){
+				.offset = from->offset,
+				.semaphore = from->semaphore,
+				.cookie = EBT_COOKIE(of->slot, m->site),
+			};
+	}
+	notes_done(&notes);
+	ret->site = site;
+	ret->sites = n;
+	return site ? 0 : -ENOMEM;
+}
+
+/* The sites are the file's; a filter that was installed since they were attached is not. */
+static bool survives_exec(void *state)
+{
+	struct file_markers *of = state;
+	return of->filtered || !process_is_filtered(of->pid);
+}
+
+const struct attacher attach_markers = {
+	.name = "markers",
+	.program = BPF_PROBE_MARKER,
+	.in_rings = true,
+	.match = match,
+	.begin = begin,
+	.update = update,
+	.plan = plan,
+	.survives_exec = survives_exec,
+	.end = free,
+};

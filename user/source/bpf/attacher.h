@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The attachers: a row of a table for each kind of probe. An attacher recognises a mapped file,
+ * plans the sites, and decides when they are attached; the links, slots and counters belong to the
+ * BPF source (attachment.h, links.h, targets.h).
+ */
+#ifndef SOURCE_BPF_ATTACHER_H
+#define SOURCE_BPF_ATTACHER_H
+
+#include <ebtrace/cursor.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "proc/maps.h"
+#include "runtime/inspect.h"
+#include "source/bpf/uprobe.h"
+
+enum bpf_probe {
+	BPF_PROBE_MARKER,
+	BPF_PROBE_OCAML,
+	BPF_PROBE_ALLOC,
+	BPF_PROBE_OCAML_ALLOC,
+	BPF_PROBES
+};
+
+struct memory_reader;
+struct ebt_alloc_file;
+struct ebt_ocaml_allocs;
+struct ebt_ocaml_runtime;
+
+#define ATTACH_REPORTED 16
+
+/* The options of a run, and the kernel functions that attachers need. */
+struct attach_env {
+	/* Stores the addresses of an OCaml runtime for the BPF program under this key; NULL:
+	 * removes them. 0 or -errno. */
+	int (*set_runtime)(void *ctx, uint32_t key, const struct ebt_ocaml_runtime *r);
+	/* The same of a file's sites of sampled allocations. */
+	int (*set_allocs)(void *ctx, uint32_t key, const struct ebt_alloc_file *file);
+	/* The same of a runtime whose allocations are probed; NULL: what no sample stands for is
+	 * reported, too. */
+	int (*set_ocaml_allocs)(void *ctx, uint32_t key, const struct ebt_ocaml_allocs *r);
+	void *ctx;
+	struct memory_reader *memory; /* see struct bpf_options */
+	uint32_t last_key;	      /* of a runtime, and of a file's sites of allocations */
+	bool share; /* use one link for all processes that run a file, where possible */
+	/* Called before a file is shared: false if a process that is not traced runs it, and so
+	 * would pay for the probes. NULL: that does not matter. */
+	bool (*is_ours)(void *ctx, uint64_t dev, uint64_t inode);
+	bool allocs;		  /* attach to markers of sampled allocations */
+	bool allocs_only;	  /* and to nothing else */
+	bool no_probes;		  /* to nothing at all */
+	bool stacks;		  /* events get their stacks */
+	uint64_t unwanted;	  /* kinds that may be missing, bits by enum ebt_kind */
+	uint32_t alloc_sites;	  /* of them that were planned so far */
+	uint32_t ocaml_sites;	  /* of these, in OCaml programs without such markers */
+	bool watermark_only;	  /* no events: only markers that wake the reader of rings */
+	bool no_ring_request;	  /* do not switch rings on */
+	bool ring_request_always; /* also of processes under a seccomp filter */
+	bool no_ring;		  /* probe programs even if their own ring is on */
+	uint64_t own_ring_ns;	  /* time for a process to switch its own ring on */
+	unsigned absent;	  /* programs that are not loaded, a bit for each enum bpf_probe */
+	unsigned missed;	  /* of these, the ones that some process would have needed */
+	enum ebt_release release; /* of all OCaml runtimes; AUTO: as found in each */
+	/* The files of which it was reported last that they are not probed, by hash_file(). */
+	uint64_t reported[ATTACH_REPORTED];
+	unsigned reports;
+};
+
+struct attach_process {
+	uint32_t slot;
+	pid_t pid;
+	uint64_t since_ns; /* its program is known since then */
+	uint32_t before;   /* files of the process that the same attacher matched before */
+	bool again; /* also if they were of a program that it ran then, or were left and found anew */
+};
+
+struct attach_file {
+	int fd; /* open until the first plan(); for an attacher that `changes`, until end() */
+	const struct maps_entry *map;
+	const struct runtime_file *what;
+};
+
+struct attach_plan {
+	struct uprobe_site *site; /* to be freed */
+	uint32_t sites;
+	uint32_t key; /* for unplan() */
+};
+
+enum attach_when {
+	ATTACH_NOW,
+	ATTACH_LATER,
+	ATTACH_NOT, /* the process records these events itself */
+};
+
+struct attacher {
+	const char *name;
+	enum bpf_probe program;
+	bool in_rings; /* events missed here are in the process's ring, if it has one */
+	bool samples;  /* the process samples for its listeners: before them nothing is missed */
+	bool changes;  /* the result of update() may change: the file is kept open for plan() */
+	bool (*match)(const struct runtime_file *what);
+	/* Makes the state for the functions below. 0 or -errno. */
+	int (*begin)(struct attach_env *env, const struct attach_process *process,
+		     const struct attach_file *file, void **ret_state);
+	enum attach_when (*update)(void *state, uint64_t now_ns);
+	/* True if one link may serve all processes that run the file. NULL: never. */
+	bool (*is_shareable)(const void *state);
+	/* 0, also with no sites, or -errno. */
+	int (*plan)(void *state, bool shared, struct attach_plan *ret);
+	void (*unplan)(struct attach_env *env, uint32_t key); /* before a link goes; may be NULL */
+	/* The process has called exec: false if the file needs another plan. */
+	bool (*survives_exec)(void *state);
+	void (*end)(void *state);
+};
+
+#define ATTACHERS 4
+extern const struct attacher *const attachers[ATTACHERS];
+
+/* Whether it was said of the file that it is not probed: one line is enough for all its processes.
+ * From then on it was. */
+bool attacher_has_reported(struct attach_env *env, const struct maps_entry *map);
+
+#endif

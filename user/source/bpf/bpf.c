@@ -1,0 +1,733 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "source/bpf/bpf.h"
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "proc/process.h"
+#include "proc/timens.h"
+#include "source/bpf/kernel.h"
+#include "source/bpf/link_keeper.h"
+#include "source/bpf/ocaml.h"
+#include "source/bpf/other_users.h"
+#include "source/bpf/reason.h"
+#include "source/bpf/recover.h"
+#include "source/pages/faults.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define DEFAULT_RING_BYTES  (16u << 20)
+#define DEFAULT_QUEUE_BYTES (64u << 20)
+#define DEFAULT_SLACK_NS    10000000u
+#define DRAIN_NS	    1000000u   /* how often the buffer is drained */
+#define DISPATCH_NS	    20000000u  /* a poll takes no longer */
+#define RESCAN_NS	    100000000u /* a new library is found so late at most */
+/* Of a process, among which a traced one is looked for. They are read one by one while pids may come
+ * again: without a limit that might not end. */
+#define MAX_ANCESTORS 64
+
+/* Who asked for the end is told what it waits for, if that takes longer. */
+#define QUICK_S 0.2
+
+struct bpf_source {
+	struct source base;
+	struct bpf_options opt;
+	struct bpf_kernel *kernel;
+	struct bpf_records in;
+	struct bpf_counts counts;
+	uint64_t complete_ns; /* all that was in the ring buffer at this time has been received */
+	uint64_t drained_ns;  /* the same, by a poll that began then and left nothing */
+	uint64_t rescan_ns;
+	uint32_t priced;   /* sites with a link each, in the last message about them */
+	bool reported_cut; /* that probes were gone */
+	unsigned reported; /* programs that are missed, a bit for each enum bpf_probe */
+	struct bpf_refusal link_refusal; /* the last one of a link; err 0: none */
+	struct bpf_recover recover;
+	struct page_spaces pages;
+	struct page_faults faults;
+	bool hurries; /* the run was asked to end */
+};
+
+/* ---- poll ---- */
+
+/* A process lived, and its probes were not in place. */
+static void report_unwatched(void *ctx, uint32_t process, uint64_t since_ns, uint64_t until_ns)
+{
+	struct bpf_source *s = ctx;
+	uint32_t pid = processes_pid(&s->in.session->processes, process);
+	log_at(LOG_VERBOSE, "process %u: not watched for %llu us", pid,
+	       (unsigned long long)(until_ns - since_ns) / 1000);
+	/* Without memory for it the next event will fail too, and say so. */
+	if (bpf_losses_unwatched(&s->in.losses, process, since_ns, until_ns))
+		log_at(LOG_VERBOSE, "pid %u: no memory", pid);
+}
+
+/* The process that held its probes was killed. */
+static void report_cut(void *ctx, uint32_t process, uint64_t since_ns, uint64_t until_ns)
+{
+	struct bpf_source *s = ctx;
+	if (!s->reported_cut)
+		log_at(LOG_NORMAL,
+		       "process %u: the process that held its probes was killed; they "
+		       "are attached again, and what happened meanwhile is lost",
+		       processes_pid(&s->in.session->processes, process));
+	s->reported_cut = true;
+	if (bpf_losses_cut(&s->in.losses, process, since_ns, until_ns))
+		log_at(LOG_VERBOSE, "no memory for a loss");
+}
+
+/* Forks assign their children slots of these. */
+static void put_slots_aside(struct bpf_source *s)
+{
+	while (!s->opt.no_follow && s->in.targets.lents < EBT_FREE_SLOTS) {
+		int slot = bpf_targets_put_aside(&s->in.targets);
+		if (slot < 0)
+			return;
+		if (bpf_kernel_push_slot(s->kernel, (uint32_t)slot)) {
+			bpf_targets_put_back(&s->in.targets, (uint32_t)slot);
+			return;
+		}
+		bpf_targets_lend(&s->in.targets, (uint32_t)slot);
+	}
+}
+
+static void report_in_ring(void *ctx, pid_t pid)
+{
+	struct bpf_source *s = ctx;
+	if (s->in.changed)
+		s->in.changed(s->in.ctx, pid, BPF_RING_NEEDED, 0);
+}
+
+/* Its records have all been received, and its events read. One that claims to be of the future waits
+ * to be merged: its process must not be released. */
+static bool may_release(void *ctx, const struct bpf_target *target)
+{
+	struct bpf_source *s = ctx;
+	bool future;
+	if (target->end_ns >= s->drained_ns ||
+	    !bpf_lanes_release(&s->in.lanes, target->slot, target->end_ns, s->complete_ns, &future))
+		return false;
+	if (future)
+		processes_ref(&s->in.session->processes, target->process);
+	return true;
+}
+
+/* Dispatches what was spooled, and drains the buffer meanwhile, as the traced programs fill it. 0:
+ * nothing is left; -EAGAIN, -ENOBUFS: something is; or -errno. */
+static int dispatch(struct bpf_source *s, bool all)
+{
+	uint64_t end = all || s->in.stopped ? UINT64_MAX : s->in.started_ns + DISPATCH_NS;
+	for (uint64_t now = now_ns(); now < end; now = now_ns()) {
+		int n = bpf_records_dispatch(&s->in, now + DRAIN_NS);
+		if (n <= 0)
+			return n;
+		n = bpf_kernel_read(s->kernel, false);
+		if (n && n != -ENOBUFS && n != -EAGAIN)
+			return n;
+	}
+	return bpf_spool_bytes(&s->in.spool) ? -EAGAIN : 0;
+}
+
+/* all: also a record that is being written, and however long it takes. */
+static int look(struct bpf_source *s, bool all)
+{
+	s->in.started_ns = s->in.losses.poll_ns = now_ns();
+	if (!s->in.stopped && bpf_records_bytes(&s->in) >= s->in.queue_bytes)
+		return 0;
+	/* Counted before the records are read, and the time taken behind it: what was dropped up to
+	 * then has no record behind it that has not been read. */
+	uint64_t dropped = bpf_kernel_dropped(s->kernel).nowhere, counted_ns = now_ns();
+	int n = bpf_kernel_read(s->kernel, all), err = 0;
+	if (n && n != -ENOBUFS && n != -EAGAIN)
+		return n;
+	uint64_t last = s->in.spool.put;
+	int left = dispatch(s, all);
+	if (left && left != -ENOBUFS && left != -EAGAIN)
+		return left;
+	bool is_drained = !n && s->in.spool.got >= last;
+	if (is_drained || s->in.stopped)
+		err = bpf_losses_count(&s->in.losses, dropped, s->in.started_ns, counted_ns);
+	/* Where the queues are full, or a record is being written, it is complete up to the last one. What
+	 * waits for symbols may say more of the events before it. */
+	uint64_t to = s->in.received_ns < s->in.started_ns ? s->in.received_ns : s->in.started_ns;
+	if (is_drained)
+		s->complete_ns = s->drained_ns = s->in.started_ns;
+	else if (to > s->complete_ns && now_ns() >= s->in.retry_ns)
+		s->complete_ns = to;
+	return err;
+}
+
+/* For a check of page tables: everything up to now has been received. */
+static int drain(void *ctx, uint32_t *dropped)
+{
+	struct bpf_source *s = ctx;
+	*dropped = (uint32_t)bpf_kernel_dropped(s->kernel).nowhere;
+	int err = look(s, true);
+	return err || s->drained_ns == s->in.started_ns ? err : -EAGAIN;
+}
+
+static int check_pages(struct bpf_source *s, bool all)
+{
+	if (!s->opt.pages)
+		return 0;
+	int err = page_spaces_check(&s->pages, now_ns(), all);
+	return err ? err : s->in.error;
+}
+
+static int bpf_source_poll(struct source *base)
+{
+	struct bpf_source *s = (struct bpf_source *)base;
+	if (s->in.stopped)
+		return 0;
+	code_frames_poll(s->in.code);
+	int err = look(s, false);
+	if (!err && s->drained_ns == s->in.started_ns)
+		err = bpf_recover(&s->recover, s->kernel, &s->in);
+	bpf_targets_scan_young(&s->in.targets);
+	if (s->in.started_ns >= s->rescan_ns + RESCAN_NS) {
+		bpf_targets_scan_all(&s->in.targets);
+		bpf_recover_late(s->kernel, &s->in);
+		/* Of many processes with many mappings that takes its time. */
+		s->rescan_ns = s->in.started_ns + 4 * (now_ns() - s->in.started_ns);
+	}
+	bpf_targets_release(&s->in.targets, may_release, s);
+	put_slots_aside(s);
+	if (!err)
+		err = check_pages(s, false);
+	s->base.lanes = s->in.lanes.lanes;
+	return err;
+}
+
+static uint64_t bpf_source_horizon(struct source *base, uint32_t lane)
+{
+	struct bpf_source *s = (struct bpf_source *)base;
+	const struct bpf_lane *q = &s->in.lanes.lane[lane];
+	if (!q->count && s->in.stopped)
+		return UINT64_MAX;
+	return s->complete_ns > s->opt.slack_ns ? s->complete_ns - s->opt.slack_ns : 0;
+}
+
+static int bpf_source_read(struct source *base, uint32_t lane, struct ebt_event *ev, size_t cap)
+{
+	struct bpf_source *s = (struct bpf_source *)base;
+	uint64_t until = s->in.stopped ? UINT64_MAX : bpf_source_horizon(base, lane);
+	size_t n = bpf_lanes_read(&s->in.lanes, lane, until, ev, cap);
+	if (n)
+		return (int)n;
+	return s->in.stopped ? 0 : -EAGAIN;
+}
+
+static int bpf_source_stop(struct source *base)
+{
+	struct bpf_source *s = (struct bpf_source *)base;
+	if (s->in.stopped)
+		return 0;
+	int err = check_pages(s, true);
+	err = err ? err : bpf_source_flush_offcpu(base);
+	s->in.until_ns = s->pages.out.until_ns = now_ns();
+	processes_none_lone(&s->in.session->processes, s->in.until_ns);
+	bpf_kernel_stop_offcpu(s->kernel);
+	page_faults_detach(&s->faults);
+	bpf_targets_detach(&s->in.targets);
+	bpf_kernel_stop_links(s->kernel);
+	bpf_kernel_detach(s->kernel);
+	s->in.stopped = true;
+	code_frames_put_off(s->in.code, false);
+	if (!err)
+		err = look(s, true);
+	if (!err)
+		err = bpf_recover(&s->recover, s->kernel, &s->in);
+	s->base.lanes = s->in.lanes.lanes;
+	return err;
+}
+
+void bpf_source_hurry(struct source *base)
+{
+	struct bpf_source *s = (struct bpf_source *)base;
+	code_frames_hurry(s->in.code);
+	/* Signals do not interrupt that. */
+	uint32_t sites = s->counts.multi ? 0 : s->in.targets.by.links.sites;
+	if (!s->hurries && sites * UPROBE_PERF_LINK_S > QUICK_S)
+		log_at(LOG_NORMAL, "removing %u probes, which takes about %.1f s", sites,
+		       sites * UPROBE_PERF_LINK_S);
+	s->hurries = true;
+}
+
+static void bpf_source_free(struct source *base)
+{
+	struct bpf_source *s = (struct bpf_source *)base;
+	page_faults_detach(&s->faults);
+	page_spaces_done(&s->pages);
+	bpf_targets_done(&s->in.targets);
+	bpf_kernel_free(s->kernel);
+	bpf_lanes_done(&s->in.lanes);
+	bpf_spool_done(&s->in.spool);
+	event_stacks_free(s->in.stacks);
+	code_frames_free(s->in.code);
+	free(s);
+}
+
+static const struct source_ops bpf_source_ops = {
+	.poll = bpf_source_poll,
+	.read = bpf_source_read,
+	.horizon = bpf_source_horizon,
+	.stop = bpf_source_stop,
+	.free = bpf_source_free,
+};
+
+/* ---- set-up ---- */
+
+/* Repeated when the end will take noticeably longer than the last message said. */
+static void report_price(void *ctx, uint32_t sites)
+{
+	struct bpf_source *s = ctx;
+	sites += s->in.targets.by.links.sites;
+	if (s->priced && sites * UPROBE_PERF_LINK_S < s->priced * UPROBE_PERF_LINK_S + QUICK_S)
+		return;
+	s->priced = sites;
+	log_at(LOG_NORMAL,
+	       "%s: %u probes have a link each; to remove them at the end takes about %.1f s",
+	       s->opt.attach == BPF_ATTACH_PERF
+		       ? "--attach perf"
+		       : "this kernel has no usable uprobe_multi links (Linux 6.10)",
+	       sites, sites * UPROBE_PERF_LINK_S);
+}
+
+static int attach_link(void *ctx, enum bpf_probe program, int file, pid_t pid,
+		       const struct uprobe_site *site, uint32_t sites)
+{
+	struct bpf_source *s = ctx;
+	int fd = bpf_kernel_attach(s->kernel, program, file, pid, site, sites);
+	struct bpf_attempt a = {.step = BPF_STEP_UPROBE,
+				.err = fd,
+				.needs = BPF_NEEDS | (s->counts.multi ? 0 : 1ull << CAP_SYS_ADMIN)};
+	if (fd == -EPERM || fd == -EACCES) {
+		bpf_refuse(&a, &s->link_refusal);
+		/* It will not be permitted later. */
+		s->in.targets.by.env.absent |= 1u << program;
+		s->in.targets.by.env.missed |= 1u << program;
+	}
+	return fd;
+}
+
+static int set_runtime(void *ctx, uint32_t key, const struct ebt_ocaml_runtime *r)
+{
+	return bpf_kernel_set_runtime(((struct bpf_source *)ctx)->kernel, key, r);
+}
+
+static int set_allocs(void *ctx, uint32_t key, const struct ebt_alloc_file *file)
+{
+	return bpf_kernel_set_allocs(((struct bpf_source *)ctx)->kernel, key, file);
+}
+
+static int set_ocaml_allocs(void *ctx, uint32_t key, const struct ebt_ocaml_allocs *r)
+{
+	struct bpf_source *s = ctx;
+	if (!r)
+		bpf_ocaml_rest(s->kernel, &s->in, key);
+	return bpf_kernel_set_ocaml_allocs(s->kernel, key, r);
+}
+
+static uint64_t count_foreign(void *ctx, uint32_t key)
+{
+	return bpf_kernel_foreign(((struct bpf_source *)ctx)->kernel, key);
+}
+
+/* Traced, or about to be: a child of one that is. */
+static int is_bystander(pid_t pid, void *ctx)
+{
+	struct bpf_source *s = ctx;
+	for (unsigned i = 0; pid > 1 && i < MAX_ANCESTORS; i++) {
+		if (bpf_targets_find(&s->in.targets, pid))
+			return 0;
+		pid = process_parent(pid);
+	}
+	return 1;
+}
+
+static bool is_ours(void *ctx, uint64_t dev, uint64_t inode)
+{
+	return !process_executing(dev, inode, is_bystander, ctx);
+}
+
+static int emit_page_event(void *ctx, const struct ebt_event *ev)
+{
+	return bpf_records_emit(&((struct bpf_source *)ctx)->in, ev);
+}
+
+static struct mappings *mappings_of(void *ctx, uint32_t process)
+{
+	struct bpf_source *s = ctx;
+	return &processes_announce(&s->in.session->processes, process)->mappings;
+}
+
+static void set_pages(struct bpf_source *s)
+{
+	if (!s->opt.pages)
+		return;
+	s->pages.out = (struct page_output){
+		.page_bytes = (uint32_t)sysconf(_SC_PAGESIZE),
+		.flags = EBT_F_BPF,
+		.memory = s->opt.memory,
+		.emit = emit_page_event,
+		.drain = drain,
+		.mappings = mappings_of,
+		.ctx = s,
+	};
+	s->in.pages = &s->pages;
+	s->in.targets.no_files = true;
+	s->in.targets.hold = false;
+	s->in.targets.unwatched = NULL;
+}
+
+static void set_targets(struct bpf_source *s)
+{
+	const struct bpf_options *opt = &s->opt;
+	s->in.targets.processes = &s->in.session->processes;
+	s->in.targets.unwatched = report_unwatched;
+	s->in.targets.cut = report_cut;
+	s->in.targets.in_ring = report_in_ring;
+	s->in.targets.ctx = s;
+	s->in.targets.hold = opt->hold;
+	s->in.targets.by.inspect = opt->inspect;
+	s->in.targets.by.links.attach = attach_link;
+	s->in.targets.by.links.holds = link_keeper_holds;
+	s->in.targets.by.links.foreign = count_foreign;
+	s->in.targets.by.links.ctx = s;
+	s->in.targets.by.env = (struct attach_env){
+		.set_runtime = set_runtime,
+		.set_allocs = set_allocs,
+		.set_ocaml_allocs = set_ocaml_allocs,
+		.ctx = s,
+		.memory = opt->memory,
+		/* What a program of ours starts comes and goes too fast for links of its own. */
+		.is_ours = opt->hold ? NULL : is_ours,
+		.allocs = opt->allocs,
+		.allocs_only = opt->allocs_only,
+		.no_probes = opt->no_probes,
+		.stacks = opt->stacks,
+		.watermark_only = opt->watermark_only,
+		.no_ring_request = opt->no_ring_request,
+		.ring_request_always = opt->ring_request_always,
+		.no_ring = opt->no_ring,
+		.own_ring_ns = opt->own_ring_ns,
+		.release = opt->release,
+		.unwanted = opt->unwanted,
+	};
+}
+
+static unsigned wanted_features(const struct bpf_options *opt)
+{
+	unsigned set = BPF_FEATURE(BPF_CHILDREN);
+	if (opt->pages)
+		return set | BPF_FEATURE(BPF_PAGES) | BPF_FEATURE(BPF_PAGE_SIZES);
+	if (!opt->no_probes)
+		set |= BPF_FEATURE(BPF_MARKERS) | BPF_FEATURE(BPF_OCAML);
+	if (!opt->no_probes && opt->stacks)
+		set |= BPF_FEATURE(BPF_STACKS);
+	if (opt->allocs)
+		set |= BPF_FEATURE(BPF_ALLOCS);
+	if (opt->allocs_only)
+		set |= BPF_FEATURE(BPF_OCAML_ALLOCS);
+	if (opt->offcpu)
+		set |= BPF_FEATURE(BPF_BLAME);
+	if (opt->faults)
+		set |= BPF_FEATURE(BPF_FAULTS);
+	return set;
+}
+
+/* Without any of these there is nothing to do for the source. */
+static unsigned main_features(const struct bpf_options *opt)
+{
+	if (opt->pages)
+		return BPF_FEATURE(BPF_PAGES);
+	if (opt->allocs_only)
+		return BPF_FEATURE(BPF_ALLOCS) | BPF_FEATURE(BPF_OCAML_ALLOCS);
+	if (opt->needs_markers)
+		return BPF_FEATURE(BPF_MARKERS);
+	return BPF_FEATURE(BPF_MARKERS) | BPF_FEATURE(BPF_OCAML) | BPF_FEATURE(BPF_BLAME);
+}
+
+/* 0, or why nothing of what is asked for can be done: -errno. */
+static int check_features(const struct bpf_source *s, char *reason)
+{
+	unsigned needs = main_features(&s->opt);
+	const struct bpf_refusal *why = NULL;
+	if (bpf_kernel_features(s->kernel) & needs)
+		return 0;
+	for (enum bpf_feature f = 0; f < BPF_FEATURES && !why; f++)
+		if (needs & BPF_FEATURE(f))
+			why = bpf_kernel_refusal(s->kernel, f);
+	snprintf(reason, BPF_REASON_BYTES, "cannot load the BPF programs: %s",
+		 why ? why->why : "nothing is asked of them");
+	return why ? why->err : -EINVAL;
+}
+
+static int new_kernel(struct bpf_source *s)
+{
+	const struct bpf_options *opt = &s->opt;
+	struct bpf_kernel_options kernel = {.ring_bytes = opt->ring_bytes,
+					    .multi = s->counts.multi,
+					    .no_follow = opt->no_follow,
+					    .features = wanted_features(opt),
+					    .receive = bpf_records_take,
+					    .ctx = &s->in};
+	if (s->in.stacks)
+		kernel.stacks = event_stacks_choice(s->in.stacks);
+	int err = bpf_kernel_new(&kernel, &s->kernel);
+	unsigned has = err ? 0 : bpf_kernel_features(s->kernel);
+	for (enum bpf_probe p = 0; p < BPF_PROBES; p++)
+		if (!(has & BPF_FEATURE(bpf_feature_of(p))))
+			s->in.targets.by.env.absent |= 1u << p;
+	s->in.targets.by.env.stacks &= (has >> BPF_STACKS & 1) != 0;
+	return err;
+}
+
+static int set_up(struct bpf_source *s)
+{
+	const struct bpf_options *opt = &s->opt;
+	int err = bpf_lanes_init(&s->in.lanes);
+	if (!err)
+		err = code_frames_new(s->in.session, &s->in.code);
+	if (!err) {
+		code_frames_read_by(s->in.code, opt->memory);
+		code_frames_put_off(s->in.code, true);
+	}
+	s->in.targets.code = s->in.code;
+	if (!err && opt->stacks)
+		err = event_stacks_new(s->in.session, opt->stack_globs, opt->stack_glob_count,
+				       opt->stack_pause_ns, &s->in.stacks);
+	return err ? err : new_kernel(s);
+}
+
+/* Of an error of a process that is attached to. Writes "what: why" to reason, of BPF_REASON_BYTES;
+ * returns err, a negative errno. */
+static int explain(int err, const char *what, char *reason)
+{
+	const char *why = err == -ESRCH	      ? "no such process"
+			  : err == -ETIMEDOUT ? "the kernel did not answer"
+					      : strerror(-err);
+	struct bpf_refusal others = {0};
+	if (err == -EACCES)
+		other_users_check(&others);
+	if (others.err)
+		snprintf(reason, BPF_REASON_BYTES, "%.30s: its files cannot be read: %.190s", what,
+			 others.why);
+	else
+		snprintf(reason, BPF_REASON_BYTES, "%s: %s", what, why);
+	return err;
+}
+
+int bpf_source_new(struct session *session, const struct bpf_options *opt, struct source **ret,
+		   char *reason)
+{
+	struct bpf_source *s = calloc(1, sizeof(*s));
+	if (!s)
+		return explain(-ENOMEM, "bpf", reason);
+	s->base.ops = &bpf_source_ops;
+	s->in.session = session;
+	s->in.boottime_offset_ns = timens_own().boottime_ns;
+	s->opt = *opt;
+	if (!s->opt.ring_bytes)
+		s->opt.ring_bytes = DEFAULT_RING_BYTES;
+	s->in.queue_bytes = opt->queue_bytes ? opt->queue_bytes : DEFAULT_QUEUE_BYTES;
+	s->in.changed = opt->changed;
+	s->in.ctx = opt->ctx;
+	if (!s->opt.slack_ns)
+		s->opt.slack_ns = DEFAULT_SLACK_NS;
+	set_targets(s);
+	set_pages(s);
+	s->counts.multi = opt->attach != BPF_ATTACH_PERF &&
+			  (opt->attach == BPF_ATTACH_MULTI || uprobe_multi_works());
+	s->in.targets.by.env.share = !opt->no_follow && s->counts.multi;
+	s->in.targets.by.links.announce = s->counts.multi ? NULL : report_price;
+	int err = set_up(s);
+	if (err)
+		explain(err, "cannot load the BPF programs", reason);
+	else
+		err = check_features(s, reason);
+	if (err) {
+		bpf_source_free(&s->base);
+		return err;
+	}
+	s->faults.children = !opt->no_follow;
+	bpf_kernel_fault_programs(s->kernel, opt->pages ? BPF_PAGES : BPF_FAULTS, &s->faults.begin,
+				  &s->faults.end);
+	s->base.lanes = s->in.lanes.lanes;
+	s->in.threads = bpf_kernel_features(s->kernel) >> BPF_BLAME & 1;
+	put_slots_aside(s);
+	s->rescan_ns = s->recover.since_ns = now_ns();
+	bpf_losses_init(&s->in.losses, &s->in.lanes, &s->in.targets, s->rescan_ns);
+	*ret = &s->base;
+	return 0;
+}
+
+/* A child may have been found in /proc before the record of its fork was received, which has the
+ * time since which it has not been watched; without that record the map has its slot. */
+static struct bpf_target *find_child(struct bpf_source *s, pid_t pid)
+{
+	uint32_t slot;
+	int err = look(s, true);
+	if (!err && !bpf_targets_find(&s->in.targets, pid) &&
+	    bpf_kernel_find(s->kernel, pid, &slot))
+		bpf_records_add_child(&s->in, pid, slot, &(struct bpf_birth){0});
+	s->base.lanes = s->in.lanes.lanes;
+	return bpf_targets_find(&s->in.targets, pid);
+}
+
+/* What is refused of all processes is known before. */
+static void report_untimed(pid_t pid, int err)
+{
+	struct bpf_attempt a = {
+		.step = BPF_STEP_EVENT, .err = err, .needs = bpf_feature_needs(BPF_FAULTS)};
+	struct bpf_refusal why;
+	bpf_refuse(&a, &why);
+	log_at(LOG_NORMAL, "pid %d: page faults are not timed: %s", pid, why.why);
+}
+
+/* First among the traced, so that no child is born unseen while its parent is attached. */
+static struct bpf_target *add_target(struct bpf_source *s, pid_t pid)
+{
+	struct bpf_target *target = bpf_targets_find(&s->in.targets, pid);
+	if (!target)
+		target = find_child(s, pid);
+	int slot = target ? 0 : bpf_targets_put_aside(&s->in.targets);
+	if (target || slot < 0)
+		return target;
+	int err = bpf_kernel_add(s->kernel, pid, (uint32_t)slot);
+	if (err == -EEXIST)
+		target = find_child(s, pid);
+	if (target) {
+		bpf_targets_put_back(&s->in.targets, (uint32_t)slot);
+		return target;
+	}
+	if (err)
+		log_at(LOG_VERBOSE, "pid %d: children are not followed: %s", pid, strerror(-err));
+	/* Children inherit it. */
+	if (s->faults.begin >= 0 && (err = page_faults_attach(&s->faults, pid)) < 0)
+		report_untimed(pid, err);
+	target = bpf_records_add(&s->in, pid, (uint32_t)slot, NULL);
+	if (!target)
+		bpf_targets_put_back(&s->in.targets, (uint32_t)slot);
+	return target;
+}
+
+/* The number of its threads, or -errno. */
+static int attach_pages(struct bpf_source *s, struct bpf_target *target)
+{
+	if (target->pages.space)
+		return 1;
+	processes_announce(&s->in.session->processes, target->process)->page_bytes =
+		s->pages.out.page_bytes;
+	int err = page_user_begin(&s->pages, &target->pages, target->pid, target->process,
+				  EBT_PAGE_SNAPSHOT);
+	int n = err ? err : page_faults_attach(&s->faults, target->pid);
+	if (n < 0)
+		return n;
+	err = page_user_check(&s->pages, &target->pages);
+	return err ? err : n;
+}
+
+void bpf_source_record_code(struct source *base, pid_t pid)
+{
+	struct bpf_source *s = (struct bpf_source *)base;
+	if (s->opt.stacks || s->opt.allocs)
+		code_frames_record(s->in.code, pid);
+}
+
+int bpf_source_attach(struct source *base, pid_t pid, char *reason)
+{
+	struct bpf_source *s = (struct bpf_source *)base;
+	char what[64];
+	snprintf(what, sizeof(what), "cannot attach to pid %d", pid);
+	if (pid <= 0 || s->in.stopped)
+		return explain(-EINVAL, what, reason);
+	struct bpf_target *target = add_target(s, pid);
+	if (!target)
+		return explain(-ENOMEM, what, reason);
+	int n = s->opt.pages ? attach_pages(s, target) : bpf_targets_scan(&s->in.targets, target);
+	bool refused = (n == -EPERM || n == -EACCES) && s->link_refusal.err;
+	/* Blame needs no link. */
+	if (refused && s->in.threads)
+		n = 0;
+	int err = s->in.threads && n >= 0 ? bpf_kernel_begin_offcpu(s->kernel) : 0;
+	if (err)
+		log_at(LOG_NORMAL, "pid %d: its threads are not all known: %s", pid,
+		       strerror(-err));
+	s->base.lanes = s->in.lanes.lanes;
+	if (n >= 0)
+		return n;
+	bpf_kernel_remove(s->kernel, pid);
+	page_user_end(&s->pages, &target->pages, now_ns());
+	bpf_targets_end(&s->in.targets, target);
+	if (!refused)
+		return explain(n == -ENOENT ? -ESRCH : n, what, reason);
+	snprintf(reason, BPF_REASON_BYTES, "%.40s: %s", what, s->link_refusal.why);
+	return n;
+}
+
+const struct bpf_refusal *bpf_source_refusal(struct source *base, enum bpf_feature f)
+{
+	return bpf_kernel_refusal(((struct bpf_source *)base)->kernel, f);
+}
+
+const struct bpf_refusal *bpf_source_missed(struct source *base, enum bpf_feature *ret)
+{
+	struct bpf_source *s = (struct bpf_source *)base;
+	for (enum bpf_probe p = 0; p < BPF_PROBES; p++) {
+		unsigned program = 1u << p;
+		*ret = bpf_feature_of(p);
+		if (!(s->in.targets.by.env.missed & program & ~s->reported))
+			continue;
+		s->reported |= program;
+		const struct bpf_refusal *why = bpf_kernel_refusal(s->kernel, *ret);
+		if (!why && s->link_refusal.err)
+			why = &s->link_refusal;
+		if (why)
+			return why;
+	}
+	return NULL;
+}
+
+int bpf_source_flush_offcpu(struct source *base)
+{
+	struct bpf_source *s = (struct bpf_source *)base;
+	if (!s->in.threads || s->in.stopped)
+		return 0;
+	/* First, so that there is room. */
+	int err = look(s, false);
+	if (!err)
+		err = bpf_kernel_flush_offcpu(s->kernel);
+	if (!err)
+		err = look(s, false);
+	s->base.lanes = s->in.lanes.lanes;
+	return err;
+}
+
+int bpf_source_fd(struct source *base)
+{
+	return bpf_kernel_fd(((struct bpf_source *)base)->kernel);
+}
+
+uint64_t bpf_source_complete_ns(struct source *base)
+{
+	return ((struct bpf_source *)base)->complete_ns;
+}
+
+void bpf_source_counts(struct source *base, struct bpf_counts *ret)
+{
+	struct bpf_source *s = (struct bpf_source *)base;
+	struct ebt_dropped dropped = bpf_kernel_dropped(s->kernel);
+	*ret = s->counts;
+	ret->events = s->in.events;
+	ret->dropped_in_ring = dropped.in_ring;
+	ret->dropped = dropped.nowhere;
+	ret->dropped_stacks = dropped.stacks;
+	ret->sites = s->in.targets.by.links.sites;
+	ret->alloc_sites = s->in.targets.by.env.alloc_sites;
+	ret->ocaml_sites = s->in.targets.by.env.ocaml_sites;
+	ret->pages = s->pages.out.counts;
+}

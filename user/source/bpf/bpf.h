@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The source of events from BPF programs at the markers of running processes, with thread and CPU.
+ * It attaches to each file with markers that a process maps, follows children, exec and new
+ * libraries, and removes all probes at its end, also when it is killed: other processes hold the
+ * links (link_keeper.h). A program whose runtime can be probed at its functions is probed there
+ * while its own ring is off. Needs CAP_BPF and CAP_PERFMON, or root.
+ *
+ * Lane 0 has the events of threads without a ring, EBT_PROCESS events and EBT_LOST; each domain of
+ * each process has a lane of its own. An event does not wake the reader: call source_poll() by a
+ * timer of about 1 ms, and when the descriptor of bpf_source_fd() is readable.
+ */
+#ifndef SOURCE_BPF_BPF_H
+#define SOURCE_BPF_BPF_H
+
+#include "session/session.h"
+#include "source/bpf/kernel.h"
+#include "source/bpf/reason.h"
+#include "source/bpf/records.h"
+#include "stream/source.h"
+
+#include <ebtrace/cursor.h>
+#include <stdbool.h>
+#include <sys/types.h>
+
+enum bpf_attach { BPF_ATTACH_AUTO, BPF_ATTACH_MULTI, BPF_ATTACH_PERF };
+
+struct inspect;
+struct memory_reader;
+
+struct bpf_options {
+	size_t ring_bytes;	      /* power of two >= a page; 0: 16 MiB */
+	size_t queue_bytes;	      /* of received events that are not read yet; 0: 64 MiB */
+	uint64_t slack_ns;	      /* the largest delay of an event after its ts; 0: 10 ms */
+	struct inspect *inspect;      /* the cache of files; outlives the source */
+	struct memory_reader *memory; /* outlives the source; NULL: reads without a worker */
+	enum bpf_attach attach;	      /* kind of link; AUTO: MULTI if the kernel has it */
+	bool hold;		      /* stop children while probes are inserted: see proc/hold.h */
+	bool no_follow;		      /* do not follow children */
+	bool allocs;		      /* attach to markers of sampled allocations */
+	bool allocs_only;	      /* and to nothing else */
+	bool pages;		      /* watch the pages of address spaces, and nothing else */
+	bool offcpu;		      /* record when threads do not run */
+	bool faults;		      /* and measure their page faults in pauses */
+	bool no_probes;		      /* attach to nothing */
+	bool needs_markers;	      /* fail if the kernel refuses the programs of markers */
+	bool stacks;		      /* events get their stacks: */
+	const char *const *stack_globs; /* those that these select; none: all */
+	unsigned stack_glob_count;
+	uint64_t stack_pause_ns;  /* and of the ends of pauses that last so long; 0: none */
+	bool watermark_only;	  /* no events: only markers that wake the reader of rings */
+	bool no_ring_request;	  /* do not switch rings on */
+	bool ring_request_always; /* also in programs under a seccomp filter, which may kill them */
+	bool no_ring; /* rings are not read: functions are probed even if a program's own ring is on */
+	uint64_t own_ring_ns;	  /* time for a program to switch its own ring on */
+	enum ebt_release release; /* of all runtimes; AUTO: as found in each */
+	uint64_t unwanted;	  /* kinds that may be missing, bits by enum ebt_kind */
+	/* May be NULL. Called during poll(); it must not call the source. ts: when it changed, ns;
+	 * 0: not known. */
+	void (*changed)(void *ctx, pid_t pid, enum bpf_change change, uint64_t ts);
+	void *ctx;
+};
+
+struct bpf_counts {
+	uint64_t dropped_in_ring; /* lost from the BPF ring buffer, but present in a ring */
+	uint64_t dropped;	  /* lost, and in no ring; also emitted as EBT_LOST */
+	uint64_t dropped_stacks;  /* of events, which may be there without */
+	uint64_t events;	  /* received */
+	uint32_t sites;		  /* attached now, in all processes */
+	uint32_t alloc_sites;	  /* of sampled allocations, attached so far */
+	uint32_t ocaml_sites;	  /* of these, where nothing is known of when objects end */
+	bool multi;		  /* uprobe_multi links, else perf-event links */
+	struct page_counts pages;
+};
+
+/*
+ * Loads the programs. `s` must outlive the source. 0, else -errno and `reason` (BPF_REASON_BYTES)
+ * is one line for the user.
+ */
+int bpf_source_new(struct session *s, const struct bpf_options *opt, struct source **ret,
+		   char *reason);
+/* A process that has not begun yet: stacks of it will have the names of code that it had mapped. */
+void bpf_source_record_code(struct source *s, pid_t pid);
+/* Attaches to a process. The number of markers attached (0: none there yet), of threads of which pages
+ * are watched, or -errno. */
+int bpf_source_attach(struct source *s, pid_t pid, char *reason);
+/* The run was asked to end: symbols that take long are given up. */
+void bpf_source_hurry(struct source *s);
+/* Why a feature that the options ask for is missing; NULL: it is there, or not asked for. */
+const struct bpf_refusal *bpf_source_refusal(struct source *s, enum bpf_feature f);
+/* A kind of probes that an attached process would need and that is missing, each once: why, and
+ * which. NULL: none any more. */
+const struct bpf_refusal *bpf_source_missed(struct source *s, enum bpf_feature *ret);
+/* Emits the intervals in which threads do not run and that are open; the rest of each follows as an
+ * interval of its own. 0 or -errno. */
+int bpf_source_flush_offcpu(struct source *s);
+int bpf_source_fd(struct source *s); /* readable when source_poll() should be called at once */
+/* Every event up to this time (CLOCK_MONOTONIC, ns) that was not dropped has been received. */
+uint64_t bpf_source_complete_ns(struct source *s);
+void bpf_source_counts(struct source *s, struct bpf_counts *ret);
+
+#endif

@@ -1,0 +1,751 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "source/bpf/kernel.h"
+
+#include "base/clock.h"
+#include "base/ending.h"
+#include "base/file.h"
+#include "base/log.h"
+#include "proc/process.h"
+#include "proc/timens.h"
+#include "source/bpf/channel.h"
+#include "source/bpf/link_keeper.h"
+#include "source/pages/faults.h"
+
+#include <bpf/bpf.h>
+#include <bpf/btf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "ebtrace.skel.h"
+
+#define MIN_PROCESSES 16384u	  /* that maps have room for */
+#define MAX_PROCESSES (4u << 20)  /* the kernel's own limit of pids */
+#define MAX_PROGRAMS  10	  /* of a feature */
+#define LOG_BYTES     (16u << 20) /* of a program that the verifier refuses */
+
+#define FILES_MAX  256 /* descriptors that are tried */
+#define FILES_MORE 8   /* that loading takes beside those of maps and programs */
+
+/* The user is told what takes longer to end. */
+#define LONG_NS 200000000ull
+
+struct bpf_kernel {
+	struct bpf_kernel_options opt;
+	struct ebtrace_bpf *skel;
+	struct bpf_channel channel;
+	struct link_keeper *keeper;
+	int cpus;
+	unsigned features; /* that are loaded */
+	struct bpf_refusal refusal[BPF_FEATURES];
+	struct bpf_link *link[BPF_FEATURES][MAX_PROGRAMS];
+	uint64_t stopping_ns; /* since when probes are being removed; 0: they are not */
+	bool said_stopping;
+};
+
+/* The programs of each feature, in the order in which they are attached. Those of BPF_BLAME: the
+ * walks first, the switches last. */
+static const char *const programs[BPF_FEATURES][MAX_PROGRAMS + 1] = {
+	[BPF_CHILDREN] = {"ebt_process_fork", "ebt_process_exec", "ebt_process_exit"},
+	[BPF_MARKERS] = {"ebt_marker"},
+	[BPF_OCAML] = {"ebt_ocaml_function"},
+	[BPF_ALLOCS] = {"ebt_alloc"},
+	[BPF_OCAML_ALLOCS] = {"ebt_ocaml_alloc"},
+	[BPF_PAGES] = {"ebt_enter_munmap", "ebt_enter_mmap", "ebt_enter_mremap", "ebt_enter_brk",
+		       "ebt_enter_madvise", "ebt_leave_munmap", "ebt_leave_mmap",
+		       "ebt_leave_mremap", "ebt_leave_brk", "ebt_leave_madvise"},
+	[BPF_BLAME] = {"ebt_offcpu_begin", "ebt_offcpu_flush", "ebt_offcpu_fork",
+		       "ebt_offcpu_waking", "ebt_offcpu_exit", "ebt_offcpu_switch"},
+};
+#define PROGRAM_EXIT  2 /* of BPF_CHILDREN */
+#define PROGRAM_BEGIN 0 /* of BPF_BLAME */
+#define PROGRAM_FLUSH 1
+
+static bool has_feature(unsigned features, enum bpf_feature f)
+{
+	return features & BPF_FEATURE(f);
+}
+
+/* libbpf's own messages speak of its insides, and some mislead: they are for our debug log. */
+static int log_libbpf(enum libbpf_print_level level, const char *fmt, va_list ap)
+{
+	if (log_level < LOG_DEBUG && level != LIBBPF_WARN)
+		return 0;
+	char line[512];
+	int n = vsnprintf(line, sizeof(line), fmt, ap);
+	line[strcspn(line, "\n")] = 0;
+	log_at(LOG_DEBUG, "%s", line);
+	return n;
+}
+
+/* ---- links ---- */
+
+static struct bpf_program *program_of(const struct bpf_kernel *k, enum bpf_probe which)
+{
+	switch (which) {
+	case BPF_PROBE_OCAML:
+		return k->skel->progs.ebt_ocaml_function;
+	case BPF_PROBE_ALLOC:
+		return k->skel->progs.ebt_alloc;
+	case BPF_PROBE_OCAML_ALLOC:
+		return k->skel->progs.ebt_ocaml_alloc;
+	default:
+		return k->skel->progs.ebt_marker;
+	}
+}
+
+static int make_perf_links(struct bpf_program *prog, const char *path, const struct link_spec *spec)
+{
+	for (uint32_t i = 0; i < spec->sites; i++) {
+		const struct uprobe_site *at = &spec->site[i];
+		LIBBPF_OPTS(bpf_uprobe_opts, opts, .ref_ctr_offset = at->semaphore,
+			    .bpf_cookie = at->cookie);
+		pid_t pid = spec->pid > 0 ? spec->pid : -1;
+		if (!bpf_program__attach_uprobe_opts(prog, pid, path, at->offset, &opts))
+			return -errno;
+	}
+	return 0;
+}
+
+/* In a process of its own, whose end closes what is made here. */
+static int make_link(void *ctx, const struct link_spec *spec)
+{
+	struct bpf_kernel *k = ctx;
+	struct bpf_program *prog = program_of(k, (enum bpf_probe)spec->probe);
+	char path[32];
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", spec->file);
+	if (!k->opt.multi)
+		return make_perf_links(prog, path, spec);
+	int fd = uprobe_multi_attach(bpf_program__fd(prog), path, spec->pid, spec->site,
+				     spec->sites);
+	return fd < 0 ? fd : 0;
+}
+
+static int start_keeper(struct bpf_kernel *k)
+{
+	struct link_maker maker = {
+		.make = make_link,
+		.ctx = k,
+		.fds = {bpf_program__fd(program_of(k, BPF_PROBE_MARKER)),
+			bpf_program__fd(program_of(k, BPF_PROBE_OCAML)),
+			bpf_program__fd(program_of(k, BPF_PROBE_ALLOC)),
+			bpf_program__fd(program_of(k, BPF_PROBE_OCAML_ALLOC))},
+	};
+	return link_keeper_new(&maker, &k->keeper);
+}
+
+int bpf_kernel_attach(struct bpf_kernel *k, enum bpf_probe program, int file, pid_t pid,
+		      const struct uprobe_site *site, uint32_t sites)
+{
+	if (!has_feature(k->features, bpf_feature_of(program)))
+		return -ENOTSUP;
+	struct link_spec spec = {
+		.file = file, .probe = program, .pid = pid, .site = site, .sites = sites};
+	int fd = link_keeper_attach(k->keeper, &spec);
+	if (fd >= 0 || !link_keeper_has_ended(k->keeper))
+		return fd;
+	struct link_keeper *ended = k->keeper;
+	int err = start_keeper(k);
+	if (err)
+		return err;
+	link_keeper_replace(k->keeper, ended);
+	return link_keeper_attach(k->keeper, &spec);
+}
+
+/* No signal interrupts what it reports. */
+static void report_stopping(struct bpf_kernel *k)
+{
+	uint64_t now = now_ns();
+	k->stopping_ns = k->stopping_ns ? k->stopping_ns : now;
+	if (k->said_stopping || !ending_asked() || now - k->stopping_ns < LONG_NS)
+		return;
+	k->said_stopping = true;
+	log_at(LOG_NORMAL,
+	       "removing probes: for each the kernel waits until no CPU runs it any more");
+}
+
+void bpf_kernel_stop_links(struct bpf_kernel *k)
+{
+	report_stopping(k);
+	if (k->keeper && !link_keeper_stop(k->keeper, LONG_NS))
+		report_stopping(k);
+	link_keeper_free(k->keeper);
+	k->keeper = NULL;
+}
+
+enum bpf_feature bpf_feature_of(enum bpf_probe probe)
+{
+	switch (probe) {
+	case BPF_PROBE_OCAML:
+		return BPF_OCAML;
+	case BPF_PROBE_ALLOC:
+		return BPF_ALLOCS;
+	case BPF_PROBE_OCAML_ALLOC:
+		return BPF_OCAML_ALLOCS;
+	default:
+		return BPF_MARKERS;
+	}
+}
+
+static void detach(struct bpf_kernel *k, enum bpf_feature f)
+{
+	for (unsigned i = MAX_PROGRAMS; i--;) {
+		report_stopping(k);
+		bpf_link__destroy(k->link[f][i]);
+		k->link[f][i] = NULL;
+	}
+}
+
+/* The links of tracepoints of system calls are removed by another process: for each of them the kernel
+ * waits. Their programs find that nothing is traced. */
+static void detach_pages(struct bpf_kernel *k)
+{
+	int fd[MAX_PROGRAMS], n = 0, behind = -1;
+	for (unsigned i = 0; i < MAX_PROGRAMS; i++)
+		if (k->link[BPF_PAGES][i])
+			fd[n++] = bpf_link__fd(k->link[BPF_PAGES][i]);
+	if (n)
+		behind = link_keeper_close_behind(fd, (size_t)n);
+	detach(k, BPF_PAGES);
+	if (behind >= 0)
+		close(behind);
+}
+
+void bpf_kernel_detach(struct bpf_kernel *k)
+{
+	detach_pages(k);
+	detach(k, BPF_CHILDREN);
+}
+
+/* ---- maps ---- */
+
+int bpf_kernel_set_runtime(struct bpf_kernel *k, uint32_t key, const struct ebt_ocaml_runtime *r)
+{
+	int map = bpf_map__fd(k->skel->maps.ebt_ocaml);
+	int foreign = bpf_map__fd(k->skel->maps.ebt_foreign);
+	if (!r) {
+		bpf_map_delete_elem(map, &key);
+		bpf_map_delete_elem(foreign, &key);
+		__atomic_fetch_add(&k->skel->bss->ebt_ocaml_generation, 1, __ATOMIC_RELEASE);
+		return 0;
+	}
+	if (r->slot == EBT_NO_SLOT) {
+		uint64_t *zero = calloc((size_t)k->cpus, sizeof(*zero));
+		int err = zero && !bpf_map_update_elem(foreign, &key, zero, BPF_ANY) ? 0 : -ENOMEM;
+		free(zero);
+		if (err)
+			return err;
+	}
+	return bpf_map_update_elem(map, &key, r, BPF_ANY) ? -errno : 0;
+}
+
+int bpf_kernel_set_allocs(struct bpf_kernel *k, uint32_t key, const struct ebt_alloc_file *file)
+{
+	int map = bpf_map__fd(k->skel->maps.ebt_alloc_files);
+	int err = file ? bpf_map_update_elem(map, &key, file, BPF_ANY)
+		       : bpf_map_delete_elem(map, &key);
+	return err ? -errno : 0;
+}
+
+int bpf_kernel_set_ocaml_allocs(struct bpf_kernel *k, uint32_t key,
+				const struct ebt_ocaml_allocs *r)
+{
+	int map = bpf_map__fd(k->skel->maps.ebt_ocaml_allocs);
+	int err = r ? bpf_map_update_elem(map, &key, r, BPF_ANY) : bpf_map_delete_elem(map, &key);
+	return err ? -errno : 0;
+}
+
+bool bpf_kernel_get_ocaml_allocs(const struct bpf_kernel *k, uint32_t key,
+				 struct ebt_ocaml_allocs *ret)
+{
+	return !bpf_map_lookup_elem(bpf_map__fd(k->skel->maps.ebt_ocaml_allocs), &key, ret);
+}
+
+bool bpf_kernel_take_domain(struct bpf_kernel *k, uint32_t key, uint32_t number,
+			    struct ebt_ocaml_domain *ret)
+{
+	uint64_t id = (uint64_t)key << 32 | number;
+	int map = bpf_map__fd(k->skel->maps.ebt_ocaml_domains);
+	return !bpf_map_lookup_elem(map, &id, ret) && !bpf_map_delete_elem(map, &id);
+}
+
+uint64_t bpf_kernel_foreign(struct bpf_kernel *k, uint32_t key)
+{
+	uint64_t *n = calloc((size_t)k->cpus, sizeof(*n)), sum = 0;
+	if (n && !bpf_map_lookup_elem(bpf_map__fd(k->skel->maps.ebt_foreign), &key, n))
+		for (int i = 0; i < k->cpus; i++)
+			sum += n[i];
+	free(n);
+	return sum;
+}
+
+int bpf_kernel_add(struct bpf_kernel *k, pid_t pid, uint32_t slot)
+{
+	int map = bpf_map__fd(k->skel->maps.ebt_traced);
+	return bpf_map_update_elem(map, &pid, &slot, BPF_NOEXIST) ? -errno : 0;
+}
+
+void bpf_kernel_remove(struct bpf_kernel *k, pid_t pid)
+{
+	bpf_map_delete_elem(bpf_map__fd(k->skel->maps.ebt_traced), &pid);
+	/* Its threads have cached that it is traced. */
+	__atomic_fetch_add(&k->skel->bss->ebt_ocaml_generation, 1, __ATOMIC_RELEASE);
+}
+
+bool bpf_kernel_find(const struct bpf_kernel *k, pid_t pid, uint32_t *ret_slot)
+{
+	return !bpf_map_lookup_elem(bpf_map__fd(k->skel->maps.ebt_traced), &pid, ret_slot);
+}
+
+bool bpf_kernel_next(const struct bpf_kernel *k, uint32_t *pid)
+{
+	int map = bpf_map__fd(k->skel->maps.ebt_traced);
+	return !bpf_map_get_next_key(map, *pid ? pid : NULL, pid);
+}
+
+bool bpf_kernel_sees_exits(const struct bpf_kernel *k)
+{
+	return k->link[BPF_CHILDREN][PROGRAM_EXIT] != NULL;
+}
+
+int bpf_kernel_push_slot(struct bpf_kernel *k, uint32_t slot)
+{
+	int map = bpf_map__fd(k->skel->maps.ebt_free_slots);
+	return bpf_map_update_elem(map, NULL, &slot, BPF_ANY) ? -errno : 0;
+}
+
+bool bpf_kernel_pop_slot(struct bpf_kernel *k, uint32_t *ret_slot)
+{
+	int map = bpf_map__fd(k->skel->maps.ebt_free_slots);
+	return !bpf_map_lookup_and_delete_elem(map, NULL, ret_slot);
+}
+
+struct ebt_dropped bpf_kernel_dropped(const struct bpf_kernel *k)
+{
+	const struct ebt_dropped *d = &k->skel->bss->ebt_dropped;
+	return (struct ebt_dropped){
+		.in_ring = __atomic_load_n(&d->in_ring, __ATOMIC_RELAXED),
+		.nowhere = __atomic_load_n(&d->nowhere, __ATOMIC_RELAXED),
+		.control = __atomic_load_n(&d->control, __ATOMIC_RELAXED),
+		.stacks = __atomic_load_n(&d->stacks, __ATOMIC_RELAXED),
+		.children = __atomic_load_n(&d->children, __ATOMIC_RELAXED),
+	};
+}
+
+void bpf_kernel_fault_programs(const struct bpf_kernel *k, enum bpf_feature f, int *ret_begin,
+			       int *ret_end)
+{
+	*ret_begin = *ret_end = -1;
+	if (!has_feature(k->features, f))
+		return;
+	const struct bpf_program *end = f == BPF_FAULTS ? k->skel->progs.ebt_fault_end
+					: has_feature(k->features, BPF_PAGE_SIZES)
+						? k->skel->progs.ebt_page_fault
+						: k->skel->progs.ebt_page_fault_plain;
+	if (f == BPF_FAULTS)
+		*ret_begin = bpf_program__fd(k->skel->progs.ebt_fault_begin);
+	*ret_end = bpf_program__fd(end);
+}
+
+int bpf_kernel_fd(const struct bpf_kernel *k)
+{
+	return bpf_map__fd(k->skel->maps.ebt_channel);
+}
+
+int bpf_kernel_read(struct bpf_kernel *k, bool wait)
+{
+	return bpf_channel_read(&k->channel, wait, k->opt.receive, k->opt.ctx);
+}
+
+/* ---- when threads do not run ---- */
+
+void bpf_kernel_stop_offcpu(struct bpf_kernel *k)
+{
+	detach(k, BPF_BLAME);
+}
+
+/* The programs write nothing: a read ends when they have seen all threads. */
+static int walk(const struct bpf_link *link)
+{
+	char byte;
+	int fd = link ? bpf_iter_create(bpf_link__fd(link)) : -1;
+	if (fd < 0)
+		return link ? -errno : 0;
+	ssize_t n;
+	do
+		n = read(fd, &byte, sizeof(byte));
+	while (n > 0 || (n < 0 && (errno == EAGAIN || errno == EINTR)));
+	int err = n < 0 ? -errno : 0;
+	close(fd);
+	return err;
+}
+
+int bpf_kernel_begin_offcpu(struct bpf_kernel *k)
+{
+	return walk(k->link[BPF_BLAME][PROGRAM_BEGIN]);
+}
+
+int bpf_kernel_flush_offcpu(struct bpf_kernel *k)
+{
+	return walk(k->link[BPF_BLAME][PROGRAM_FLUSH]);
+}
+
+/* ---- set-up ---- */
+
+static uint32_t read_limit(const char *path)
+{
+	char text[32];
+	file_read_text(path, text, sizeof(text));
+	unsigned long n = strtoul(text, NULL, 10);
+	return n < MIN_PROCESSES ? MIN_PROCESSES : n > MAX_PROCESSES ? MAX_PROCESSES : (uint32_t)n;
+}
+
+/* Maps with room for as many processes as the kernel allows; they take memory for those that
+ * are. */
+static int set_sizes(struct bpf_kernel *k)
+{
+	uint32_t threads = read_limit("/proc/sys/kernel/threads-max");
+	uint32_t pids = read_limit("/proc/sys/kernel/pid_max");
+	uint32_t processes = threads < pids ? threads : pids;
+	struct bpf_map *by_process[] = {k->skel->maps.ebt_traced, k->skel->maps.ebt_ocaml,
+					k->skel->maps.ebt_foreign, k->skel->maps.ebt_alloc_files,
+					k->skel->maps.ebt_ocaml_allocs};
+	int err = bpf_map__set_max_entries(k->skel->maps.ebt_channel, (uint32_t)k->opt.ring_bytes);
+	for (size_t i = 0; i < sizeof(by_process) / sizeof(*by_process) && !err; i++)
+		err = bpf_map__set_max_entries(by_process[i], processes);
+	return err;
+}
+
+static bool has_member(const struct btf *btf, const char *structure, const char *member)
+{
+	int id = btf__find_by_name_kind(btf, structure, BTF_KIND_STRUCT);
+	const struct btf_type *type = id > 0 ? btf__type_by_id(btf, (uint32_t)id) : NULL;
+	const struct btf_member *m = type ? btf_members(type) : NULL;
+	for (uint16_t i = 0; m && i < btf_vlen(type); i++)
+		if (!strcmp(btf__str_by_offset(btf, m[i].name_off), member))
+			return true;
+	return false;
+}
+
+/* True if the kernel fills the sample of a perf event before it runs the program (Linux 6.3, which
+ * added dyn_size). Otherwise a fault of a huge page counts as one of a small page, and mapping the
+ * zero page counts as a fault. */
+static bool has_samples(struct bpf_refusal *ret)
+{
+	struct btf *btf = btf__load_vmlinux_btf();
+	bool has = btf && has_member(btf, "perf_sample_data", "dyn_size");
+	if (btf && !has)
+		bpf_refuse_missing("page sizes in samples of page faults", "6.3", ret);
+	btf__free(btf);
+	return has;
+}
+
+static void choose_program(const struct bpf_kernel *k, struct bpf_program *program, bool on)
+{
+	bpf_program__set_autoload(program, on);
+	for (enum bpf_probe p = 0; p < BPF_PROBES && k->opt.multi; p++)
+		if (program == program_of(k, p))
+			bpf_program__set_expected_attach_type(
+				program, (enum bpf_attach_type)UPROBE_MULTI_ATTACH_TYPE);
+}
+
+static void choose_programs(struct bpf_kernel *k, unsigned features)
+{
+	bool sizes = has_feature(features, BPF_PAGE_SIZES);
+	bool faults = has_feature(features, BPF_FAULTS);
+	choose_program(k, k->skel->progs.ebt_page_fault, sizes);
+	choose_program(k, k->skel->progs.ebt_page_fault_plain,
+		       has_feature(features, BPF_PAGES) && !sizes);
+	choose_program(k, k->skel->progs.ebt_fault_begin, faults);
+	choose_program(k, k->skel->progs.ebt_fault_end, faults);
+	for (enum bpf_feature f = 0; f < BPF_FEATURES; f++)
+		for (unsigned i = 0; programs[f][i]; i++)
+			choose_program(
+				k, bpf_object__find_program_by_name(k->skel->obj, programs[f][i]),
+				has_feature(features, f));
+}
+
+static int set_up(struct bpf_kernel *k, unsigned features)
+{
+	bool blame = has_feature(features, BPF_BLAME);
+	uint64_t pidns = process_own_pidns();
+	k->skel->rodata->ebt_follow = !k->opt.no_follow;
+	k->skel->rodata->ebt_stacks_on = has_feature(features, BPF_STACKS);
+	if (k->opt.stacks)
+		k->skel->rodata->ebt_stacks = *k->opt.stacks;
+	k->skel->rodata->ebt_pidns_ino = pidns == PROCESS_INITIAL_PIDNS ? 0 : pidns;
+	k->skel->rodata->ebt_clock_ahead = timens_own().monotonic_ns;
+	k->skel->rodata->ebt_faults_on = has_feature(features, BPF_FAULTS);
+	k->skel->rodata->ebt_page_bytes = (uint64_t)sysconf(_SC_PAGESIZE);
+	bpf_map__set_autocreate(k->skel->maps.ebt_page_calls, has_feature(features, BPF_PAGES));
+	bpf_map__set_autocreate(k->skel->maps.ebt_threads, blame);
+	bpf_map__set_autocreate(k->skel->maps.ebt_cpu_waiters, blame);
+	int err = bpf_map__set_max_entries(k->skel->maps.ebt_cpu_waiters, (uint32_t)k->cpus);
+	return err ? err : set_sizes(k);
+}
+
+/* Of a map for which there is no descriptor libbpf says EINVAL: it tries again without its types.
+ * -EMFILE or -ENFILE, if there are not enough for all that the object has; else 0. */
+static int shortage_of_files(const struct bpf_object *object)
+{
+	const struct bpf_map *map;
+	struct bpf_program *prog;
+	int fd[FILES_MAX], n = 0, err = 0;
+	int wanted = FILES_MORE;
+	bpf_object__for_each_map(map, object) wanted += bpf_map__autocreate(map);
+	bpf_object__for_each_program(prog, object) wanted += bpf_program__autoload(prog);
+	for (; n < wanted && n < FILES_MAX && !err; n += !err) {
+		fd[n] = file_open(AT_FDCWD, "/dev/null", 0);
+		err = fd[n] < 0 ? fd[n] : 0;
+	}
+	while (n)
+		close(fd[--n]);
+	return err == -EMFILE || err == -ENFILE ? err : 0;
+}
+
+/* log: of LOG_BYTES, for what the verifier says of a program that it refuses; NULL: to the debug
+ * log. 0 or -errno. */
+static int load(struct bpf_kernel *k, unsigned features, char *log)
+{
+	LIBBPF_OPTS(bpf_object_open_opts, opts, .kernel_log_buf = log,
+		    .kernel_log_size = log ? LOG_BYTES : 0);
+	ebtrace_bpf__destroy(k->skel);
+	k->skel = ebtrace_bpf__open_opts(&opts);
+	k->features = 0;
+	if (!k->skel)
+		return -errno;
+	choose_programs(k, features);
+	int err = set_up(k, features);
+	if (!err)
+		err = ebtrace_bpf__load(k->skel);
+	int shortage = err ? shortage_of_files(k->skel->obj) : 0;
+	err = shortage ? shortage : err;
+	k->features = err ? 0 : features;
+	return err;
+}
+
+/* ---- what the kernel refuses ---- */
+
+uint64_t bpf_feature_needs(enum bpf_feature f)
+{
+	bool reads_tracefs = f == BPF_PAGES || f == BPF_PAGE_SIZES;
+	return BPF_NEEDS | (reads_tracefs ? bpf_tracefs_needs() : 0);
+}
+
+static void refuse_all(struct bpf_kernel *k, struct bpf_attempt a)
+{
+	for (enum bpf_feature f = 0; f < BPF_FEATURES; f++) {
+		a.needs = bpf_feature_needs(f);
+		if (has_feature(k->opt.features, f))
+			bpf_refuse(&a, &k->refusal[f]);
+	}
+	k->features = 0;
+}
+
+/* 0, -ESRCH if the kernel has none, or -errno. libbpf says of every error that there is none. */
+static int read_btf(void)
+{
+	struct btf *btf = btf__load_vmlinux_btf();
+	if (btf) {
+		btf__free(btf);
+		return 0;
+	}
+	int fd = file_open(AT_FDCWD, "/sys/kernel/btf/vmlinux", 0);
+	if (fd >= 0)
+		close(fd);
+	return fd == -EMFILE || fd == -ENFILE || fd == -ENOMEM ? fd : -ESRCH;
+}
+
+/* Loads a feature's programs, beside those that it adds to. */
+static bool loads_alone(struct bpf_kernel *k, enum bpf_feature f, unsigned others, char *log)
+{
+	static const unsigned needs[BPF_FEATURES] = {
+		[BPF_STACKS] = BPF_PROBE_FEATURES,
+		[BPF_PAGE_SIZES] = BPF_FEATURE(BPF_PAGES),
+		[BPF_FAULTS] = BPF_FEATURE(BPF_BLAME),
+	};
+	unsigned with = needs[f] & others;
+	if (needs[f] && !with) {
+		for (enum bpf_feature n = 0; n < BPF_FEATURES; n++)
+			if (needs[f] & BPF_FEATURE(n) && k->refusal[n].err)
+				k->refusal[f] = k->refusal[n];
+		return false;
+	}
+	*log = 0;
+	int err = load(k, BPF_FEATURE(f) | with, log);
+	struct bpf_attempt a = {.step = BPF_STEP_LOAD,
+				.err = err,
+				.needs = bpf_feature_needs(f),
+				.log = *log ? log : NULL};
+	if (err)
+		bpf_refuse(&a, &k->refusal[f]);
+	return !err;
+}
+
+/* The kernel has refused them together: those that it accepts alone, or -errno. */
+static int find_loadable(struct bpf_kernel *k, unsigned wanted)
+{
+	unsigned loadable = 0;
+	char *log = malloc(LOG_BYTES);
+	if (!log)
+		return -ENOMEM;
+	/* What a feature adds to comes before it. */
+	for (enum bpf_feature f = 0; f < BPF_FEATURES; f++)
+		if (has_feature(wanted, f) && loads_alone(k, f, loadable, log))
+			loadable |= BPF_FEATURE(f);
+	free(log);
+	return (int)loadable;
+}
+
+static void load_wanted(struct bpf_kernel *k, unsigned wanted)
+{
+	struct bpf_attempt a = {.step = BPF_STEP_LOAD};
+	a.err = load(k, wanted, NULL);
+	if (!a.err)
+		return;
+	int btf = read_btf();
+	a.no_btf = btf == -ESRCH;
+	a.err = btf && !a.no_btf ? btf : a.err;
+	int loadable = btf ? 0 : find_loadable(k, wanted);
+	if (loadable > 0)
+		a.err = load(k, (unsigned)loadable, NULL);
+	else if (loadable < 0)
+		a.err = loadable;
+	if (btf || (loadable && a.err))
+		refuse_all(k, a);
+}
+
+static void attach(struct bpf_kernel *k, enum bpf_feature f)
+{
+	for (unsigned i = 0; programs[f][i]; i++) {
+		k->link[f][i] = bpf_program__attach(
+			bpf_object__find_program_by_name(k->skel->obj, programs[f][i]));
+		if (k->link[f][i])
+			continue;
+		struct bpf_attempt a = {.step = f == BPF_PAGES ? BPF_STEP_TRACEPOINT
+							       : BPF_STEP_LINK,
+					.err = -errno,
+					.needs = bpf_feature_needs(f)};
+		bpf_refuse(&a, &k->refusal[f]);
+		k->features &= ~BPF_FEATURE(f);
+		detach(k, f);
+		k->stopping_ns = 0;
+		return;
+	}
+}
+
+static void attach_loaded(struct bpf_kernel *k)
+{
+	static const enum bpf_feature attached[] = {BPF_CHILDREN, BPF_PAGES, BPF_BLAME};
+	for (unsigned i = 0; i < sizeof(attached) / sizeof(*attached); i++)
+		if (has_feature(k->features, attached[i]))
+			attach(k, attached[i]);
+	if (has_feature(k->features, BPF_FAULTS) && !has_feature(k->features, BPF_BLAME)) {
+		k->refusal[BPF_FAULTS] = k->refusal[BPF_BLAME];
+		k->features &= ~BPF_FEATURE(BPF_FAULTS);
+	}
+}
+
+/* The events of page faults are tried on this process: what refuses them refuses all. */
+static void try_faults(struct bpf_kernel *k, enum bpf_feature f)
+{
+	struct page_faults faults = {0};
+	bpf_kernel_fault_programs(k, f, &faults.begin, &faults.end);
+	if (faults.end < 0)
+		return;
+	int n = page_faults_attach(&faults, getpid());
+	page_faults_detach(&faults);
+	struct bpf_attempt a = {.step = BPF_STEP_EVENT, .err = n, .needs = bpf_feature_needs(f)};
+	if (n >= 0)
+		return;
+	bpf_refuse(&a, &k->refusal[f]);
+	k->features &= ~BPF_FEATURE(f);
+	detach(k, f);
+}
+
+/* True if no program can be loaded at all. */
+static bool refuses_everything(struct bpf_kernel *k)
+{
+	struct privilege p;
+	struct bpf_refusal old;
+	privilege_read(&p);
+	bpf_refuse_version(&p, &old);
+	for (enum bpf_feature f = 0; old.err && f < BPF_FEATURES; f++)
+		if (has_feature(k->opt.features, f))
+			k->refusal[f] = old;
+	int err = uprobe_try_load();
+	bool denied = err == -EPERM || err == -EACCES;
+	if (!old.err && denied)
+		refuse_all(k, (struct bpf_attempt){.step = BPF_STEP_LOAD, .err = err});
+	return old.err || denied;
+}
+
+static int begin(struct bpf_kernel *k)
+{
+	unsigned wanted = k->opt.features;
+	if (refuses_everything(k))
+		return 0;
+	if (has_feature(wanted, BPF_PAGE_SIZES) && !has_samples(&k->refusal[BPF_PAGE_SIZES]))
+		wanted &= ~BPF_FEATURE(BPF_PAGE_SIZES);
+	load_wanted(k, wanted);
+	int err = k->features & BPF_PROBE_FEATURES ? start_keeper(k) : 0;
+	if (err || !k->features)
+		return err;
+	attach_loaded(k);
+	try_faults(k, BPF_FAULTS);
+	try_faults(k, BPF_PAGES);
+	return bpf_channel_open(&k->channel, bpf_kernel_fd(k), k->opt.ring_bytes);
+}
+
+unsigned bpf_kernel_features(const struct bpf_kernel *k)
+{
+	return k->features;
+}
+
+const struct bpf_refusal *bpf_kernel_refusal(const struct bpf_kernel *k, enum bpf_feature f)
+{
+	return k->refusal[f].err ? &k->refusal[f] : NULL;
+}
+
+bool bpf_kernel_allows(void)
+{
+	struct privilege p;
+	struct bpf_refusal old;
+	libbpf_set_print(log_libbpf);
+	privilege_read(&p);
+	bpf_refuse_version(&p, &old);
+	return !old.err && !uprobe_try_load() && !read_btf();
+}
+
+int bpf_kernel_new(const struct bpf_kernel_options *opt, struct bpf_kernel **ret)
+{
+	struct bpf_kernel *k = calloc(1, sizeof(*k));
+	if (!k)
+		return -ENOMEM;
+	k->opt = *opt;
+	k->cpus = libbpf_num_possible_cpus();
+	libbpf_set_print(log_libbpf);
+	int err = k->cpus < 0 ? k->cpus : begin(k);
+	if (err) {
+		bpf_kernel_free(k);
+		return err;
+	}
+	*ret = k;
+	return 0;
+}
+
+void bpf_kernel_free(struct bpf_kernel *k)
+{
+	if (!k)
+		return;
+	bpf_kernel_stop_links(k);
+	bpf_channel_close(&k->channel);
+	bpf_kernel_stop_offcpu(k);
+	bpf_kernel_detach(k);
+	ebtrace_bpf__destroy(k->skel);
+	free(k);
+}

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The BPF programs in the kernel: loads them, links them to sites, and reads and writes their maps.
+ * All that ebtrace asks of libbpf is here.
+ */
+#ifndef SOURCE_BPF_KERNEL_H
+#define SOURCE_BPF_KERNEL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "bpf/abi.h"
+#include "source/bpf/attacher.h"
+#include "source/bpf/reason.h"
+
+struct bpf_kernel;
+
+/* What the programs do. Each feature has programs of its own, and a kernel that refuses them, or a
+ * user who may not load them, lacks that feature alone. */
+enum bpf_feature {
+	BPF_CHILDREN,	  /* report forks, exec and exits of traced processes */
+	BPF_MARKERS,	  /* events of USDT markers */
+	BPF_OCAML,	  /* events of functions of OCaml's runtime */
+	BPF_ALLOCS,	  /* markers of sampled allocations */
+	BPF_OCAML_ALLOCS, /* allocations of OCaml programs without such markers */
+	BPF_STACKS,	  /* events get their stacks */
+	BPF_PAGES,	  /* changes of pages, by faults and system calls */
+	BPF_PAGE_SIZES,	  /* faults of huge pages count as such, and the zero page does not count */
+	BPF_BLAME,	  /* intervals in which threads do not run */
+	BPF_FAULTS,	  /* the time of page faults; needs BPF_BLAME */
+	BPF_FEATURES
+};
+
+/* Sets of features. */
+#define BPF_FEATURE(f) (1u << (f))
+#define BPF_PROBE_FEATURES                                                             \
+	(BPF_FEATURE(BPF_MARKERS) | BPF_FEATURE(BPF_OCAML) | BPF_FEATURE(BPF_ALLOCS) | \
+	 BPF_FEATURE(BPF_OCAML_ALLOCS))
+/* The feature of the program of a kind of probe. */
+enum bpf_feature bpf_feature_of(enum bpf_probe probe);
+
+struct bpf_kernel_options {
+	size_t ring_bytes;		       /* power of two >= a page */
+	bool multi;			       /* uprobe_multi links, else perf-event links */
+	bool no_follow;			       /* report no forks */
+	unsigned features;		       /* that are wanted */
+	const struct ebt_stack_choice *stacks; /* with BPF_STACKS: which events get one. Kept */
+	/* Receives a record; < 0: no more of them now. */
+	int (*receive)(void *ctx, const void *record, size_t bytes);
+	void *ctx;
+};
+
+/* Whether we may load programs of this kind at all. */
+bool bpf_kernel_allows(void);
+/*
+ * Loads and attaches what is wanted, as far as the kernel allows. Forks the keeper of the links
+ * (link_keeper.h), so call it early. 0, also if every feature is refused, or -errno.
+ */
+int bpf_kernel_new(const struct bpf_kernel_options *opt, struct bpf_kernel **ret);
+void bpf_kernel_free(struct bpf_kernel *k); /* NULL is allowed */
+
+/* The features that are there; those that are wanted but refused have a refusal. */
+unsigned bpf_kernel_features(const struct bpf_kernel *k);
+/* NULL: it is there, or not wanted. */
+const struct bpf_refusal *bpf_kernel_refusal(const struct bpf_kernel *k, enum bpf_feature f);
+
+/* The capabilities that a feature needs, a bit each. */
+uint64_t bpf_feature_needs(enum bpf_feature f);
+
+/* The programs of page faults of BPF_FAULTS or BPF_PAGES: their descriptors; < 0: none. */
+void bpf_kernel_fault_programs(const struct bpf_kernel *k, enum bpf_feature f, int *ret_begin,
+			       int *ret_end);
+
+/* Walks over all threads, with BPF_BLAME. Begin: with those of traced processes that are not known
+ * yet; flush: makes a record of each interval that is open. 0 or -errno. */
+int bpf_kernel_begin_offcpu(struct bpf_kernel *k);
+int bpf_kernel_flush_offcpu(struct bpf_kernel *k);
+/* Records no more intervals. */
+void bpf_kernel_stop_offcpu(struct bpf_kernel *k);
+
+int bpf_kernel_fd(const struct bpf_kernel *k); /* readable when a record that wakes us is there */
+/* As bpf_channel_read(). */
+int bpf_kernel_read(struct bpf_kernel *k, bool wait);
+struct ebt_dropped bpf_kernel_dropped(const struct bpf_kernel *k);
+
+/* Links the sites of a file in `pid` (<= 0: in all processes): a descriptor, or -errno. */
+int bpf_kernel_attach(struct bpf_kernel *k, enum bpf_probe program, int file, pid_t pid,
+		      const struct uprobe_site *site, uint32_t sites);
+/* Waits until no link is left, whether or not its descriptor was closed. */
+void bpf_kernel_stop_links(struct bpf_kernel *k);
+void bpf_kernel_detach(struct bpf_kernel *k); /* processes are not followed any more */
+
+/* What the program knows of an OCaml runtime; NULL: nothing any more. 0 or -errno. */
+int bpf_kernel_set_runtime(struct bpf_kernel *k, uint32_t key, const struct ebt_ocaml_runtime *r);
+/* The same of the sites of sampled allocations of a file. */
+int bpf_kernel_set_allocs(struct bpf_kernel *k, uint32_t key, const struct ebt_alloc_file *file);
+/* The same of a runtime whose allocations are probed. */
+int bpf_kernel_set_ocaml_allocs(struct bpf_kernel *k, uint32_t key,
+				const struct ebt_ocaml_allocs *r);
+/* What the program has written there. False: there is none. */
+bool bpf_kernel_get_ocaml_allocs(const struct bpf_kernel *k, uint32_t key,
+				 struct ebt_ocaml_allocs *ret);
+/* Removes a domain of such a runtime. False: it has allocated nothing. */
+bool bpf_kernel_take_domain(struct bpf_kernel *k, uint32_t key, uint32_t number,
+			    struct ebt_ocaml_domain *ret);
+/* Hits of a shared runtime by processes that are not traced. */
+uint64_t bpf_kernel_foreign(struct bpf_kernel *k, uint32_t key);
+
+/* The traced processes. Add: 0, -EEXIST (a fork has added it), -errno. */
+int bpf_kernel_add(struct bpf_kernel *k, pid_t pid, uint32_t slot);
+void bpf_kernel_remove(struct bpf_kernel *k, pid_t pid);
+bool bpf_kernel_find(const struct bpf_kernel *k, pid_t pid, uint32_t *ret_slot);
+/* The pid after *pid, in no order; 0: the first. False at the end. */
+bool bpf_kernel_next(const struct bpf_kernel *k, uint32_t *pid);
+/* Removes a slot from the queue of those for children. False: it is empty. */
+bool bpf_kernel_pop_slot(struct bpf_kernel *k, uint32_t *ret_slot);
+bool bpf_kernel_sees_exits(const struct bpf_kernel *k); /* it removes those that end */
+/* Adds a slot to that queue. 0 or -errno. */
+int bpf_kernel_push_slot(struct bpf_kernel *k, uint32_t slot);
+
+#endif

@@ -1,0 +1,561 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "source/bpf/records.h"
+
+#include "base/clock.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/sysmacros.h>
+
+#include "bpf/abi.h"
+#include "codec/ring/ids.h"
+#include "proc/process.h"
+#include "proc/usage.h"
+#include "session/release.h"
+#include "source/bpf/account.h"
+#include "source/bpf/record.h"
+
+/* Between two looks at a record that waits for symbols. */
+#define RETRY_NS 2000000u
+
+static void notify(struct bpf_records *s, pid_t pid, enum bpf_change change, uint64_t ts)
+{
+	if (s->changed)
+		s->changed(s->ctx, pid, change, ts);
+}
+
+/* With its start as /proc has it, if it is not known: one that is not there has just been there, and is
+ * the newest with its pid. */
+static int begin_process(struct processes *ps, pid_t pid, const struct process_start *start,
+			 uint32_t *ret)
+{
+	struct usage u;
+	if (start && start->known)
+		return processes_begin(ps, (uint32_t)pid, start, ret);
+	if (usage_read(pid, &u))
+		return processes_of(ps, (uint32_t)pid, ret);
+	struct process_start of_proc = {.boot_ns = u.start_boot_ns, .known = true};
+	return processes_begin(ps, (uint32_t)pid, &of_proc, ret);
+}
+
+struct bpf_target *bpf_records_add(struct bpf_records *s, pid_t pid, uint32_t slot,
+				   const struct process_start *start)
+{
+	uint32_t process;
+	if (begin_process(&s->session->processes, pid, start, &process))
+		return NULL;
+	/* The kernel reports each thread from before this on. */
+	if (s->threads && process_has_one_thread(pid))
+		processes_lone(&s->session->processes, process, now_ns());
+	return bpf_targets_add(&s->targets, slot, pid, process);
+}
+
+int bpf_records_emit(struct bpf_records *s, const struct ebt_event *ev)
+{
+	s->events++;
+	return bpf_lanes_add(&s->lanes, 0, ev);
+}
+
+static void keep_error(struct bpf_records *s, int err)
+{
+	if (err && !s->error)
+		s->error = err;
+}
+
+void bpf_records_end(struct bpf_records *s, struct bpf_target *target, uint64_t ts)
+{
+	if (s->pages)
+		keep_error(s, page_user_end(s->pages, &target->pages, ts));
+	processes_ended(&s->session->processes, target->process, clock_ns(CLOCK_BOOTTIME));
+	bpf_targets_end(&s->targets, target);
+}
+
+/* The child has its parent's pages: its own copies, or, as long as it shares memory, the same. */
+static int begin_pages(struct bpf_records *s, struct bpf_target *child,
+		       const struct bpf_birth *birth)
+{
+	struct page_user *parent = NULL;
+	processes_announce(&s->session->processes, child->process)->page_bytes =
+		s->pages->out.page_bytes;
+	if (birth->parent && birth->shares_memory)
+		parent = &bpf_targets_get(&s->targets, birth->parent->slot)->pages;
+	if (parent)
+		return page_user_share(s->pages, &child->pages, child->pid, child->process, parent);
+	return page_user_begin(s->pages, &child->pages, child->pid, child->process, EBT_PAGE_FORK);
+}
+
+void bpf_records_add_child(struct bpf_records *s, pid_t pid, uint32_t slot,
+			   const struct bpf_birth *birth)
+{
+	const struct bpf_target *parent = birth->parent;
+	if (s->stopped || bpf_targets_get(&s->targets, slot))
+		return;
+	bpf_targets_claim(&s->targets, slot);
+	/* The pid is used again: the record of its end was dropped. */
+	struct bpf_target *old = bpf_targets_find(&s->targets, pid);
+	if (old)
+		bpf_records_end(s, old, s->started_ns);
+	struct bpf_target *target = bpf_records_add(s, pid, slot, &birth->start);
+	if (!target)
+		return;
+	struct process *child = processes_at(&s->session->processes, target->process);
+	child->begun_in_run = true;
+	if (parent)
+		child->parent_pid = (uint32_t)parent->pid;
+	process_set_clock(child, birth->clock_ahead_ns);
+	if (s->pages)
+		keep_error(s, begin_pages(s, target, birth));
+	if (birth->ts)
+		bpf_targets_fork(&s->targets, target, parent, birth->ts);
+	notify(s, pid, BPF_FORKED, birth->ts);
+}
+
+/* As stat() has it. */
+static uint64_t device(uint64_t of_kernel)
+{
+	return makedev((unsigned)(of_kernel >> 20), (unsigned)(of_kernel & 0xfffff));
+}
+
+/* NULL: not known. */
+static const char *exec_path(const struct ebt_process_record *rec, size_t payload)
+{
+	const char *path = (const char *)(rec + 1);
+	return payload && !path[payload - 1] ? path : NULL;
+}
+
+/* The start as /proc has it, in ticks. */
+static struct process_start start_of(const struct bpf_records *s,
+				     const struct ebt_process_record *rec)
+{
+	uint64_t boot_ns = rec->start_boot_ns + (uint64_t)s->boottime_offset_ns;
+	return (struct process_start){.boot_ns = usage_whole_ticks_ns(boot_ns),
+				      .known = rec->start_boot_ns != 0};
+}
+
+/* Of a record of a process that is not traced, as that of its fork was dropped. */
+static int find_process(const struct bpf_records *s, const struct ebt_process_record *rec,
+			uint32_t *ret)
+{
+	struct processes *ps = &s->session->processes;
+	struct process_start start = start_of(s, rec);
+	bool is_own = start.known && rec->head.site != EBT_PROCESS_FORK;
+	int err = is_own ? processes_begin(ps, rec->pid, &start, ret)
+			 : processes_of(ps, rec->pid, ret);
+	if (!err && rec->head.site == EBT_PROCESS_EXIT)
+		processes_end_unused(ps, *ret);
+	return err;
+}
+
+/* What the old program of a process had allocated is gone. */
+static int collect_objects(struct bpf_records *s, struct bpf_target *target,
+			   const struct ebt_event *exec)
+{
+	uint64_t *object;
+	ssize_t n = alloc_process_exec(&target->allocs, &object);
+	struct ebt_event ev = *exec;
+	int err = n < 0 ? (int)n : 0;
+	ev.kind = EBT_COLLECT;
+	ev.id = 0;
+	for (ssize_t i = 0; i < n && !err; i++) {
+		ev.arg[0] = object[i];
+		err = bpf_lanes_add(&s->lanes, target->slot, &ev);
+	}
+	if (n >= 0)
+		free(object);
+	return err;
+}
+
+static int receive_process(struct bpf_records *s, const struct ebt_process_record *rec,
+			   size_t payload)
+{
+	struct bpf_target *target = bpf_targets_get(&s->targets, rec->head.slot);
+	pid_t pid = (pid_t)rec->pid;
+	struct ebt_event ev = {
+		.ts = rec->ts,
+		.pos = EBT_NO_POS,
+		.process = target ? target->process : PROCESS_UNKNOWN,
+		.tid = rec->head.tid,
+		.kind = EBT_PROCESS,
+		.domain = EBT_NO_DOMAIN,
+		.cpu = rec->head.cpu,
+		.flags = EBT_F_BPF,
+		.id = rec->head.site,
+		.arg = {rec->head.site == EBT_PROCESS_FORK ? rec->child_pid : 0, 0},
+	};
+	struct processes *ps = &s->session->processes;
+	int err = 0;
+	if (!target)
+		err = find_process(s, rec, &ev.process);
+	if (!err && target && rec->head.site == EBT_PROCESS_EXEC)
+		err = collect_objects(s, target, &ev);
+	if (!err)
+		err = bpf_lanes_add(&s->lanes, rec->head.slot, &ev);
+	if (rec->head.site == EBT_PROCESS_FORK) {
+		struct bpf_birth birth = {target, start_of(s, rec),
+					  rec->shares_memory ? 0 : rec->ts, rec->shares_memory != 0,
+					  rec->clock_ahead_ns};
+		bpf_records_add_child(s, (pid_t)rec->child_pid, rec->child_slot, &birth);
+	} else if (target && rec->head.site == EBT_PROCESS_EXEC) {
+		process_set_clock(processes_at(ps, target->process), rec->clock_ahead_ns);
+		if (s->threads)
+			processes_lone(ps, target->process, rec->ts);
+		if (!s->stopped)
+			bpf_targets_exec(&s->targets, target, rec->ts,
+					 &(struct bpf_program){.dev = device(rec->device),
+							       .inode = rec->inode,
+							       .path = exec_path(rec, payload)});
+		if (s->pages)
+			err = page_user_exec(s->pages, &target->pages, rec->mm, rec->ts);
+		notify(s, pid, BPF_EXECED, rec->ts);
+	} else if (target && rec->head.site == EBT_PROCESS_EXIT) {
+		bpf_records_end(s, target, rec->ts);
+		notify(s, pid, BPF_EXITED, rec->ts);
+	} else if (!target && rec->head.site == EBT_PROCESS_EXIT &&
+		   bpf_targets_claim(&s->targets, rec->head.slot)) {
+		/* The record of its fork was dropped: its slot waits for nobody. */
+		bpf_targets_put_back(&s->targets, rec->head.slot);
+	}
+	return err;
+}
+
+static void receive_control(struct bpf_records *s, struct bpf_target *target, uint16_t site,
+			    uint64_t ts)
+{
+	/* By site, from EBT_SITE_RING_START on. */
+	static const enum bpf_change changes[] = {BPF_RING_STARTED, BPF_RING_STOPPED,
+						  BPF_RING_FILLS, BPF_RING_NEEDED};
+	unsigned i = (unsigned)site - EBT_SITE_RING_START;
+	/* The library of the ring may have been loaded just now, with markers of its own. */
+	if (site == EBT_SITE_RING_START && !s->stopped)
+		bpf_targets_scan(&s->targets, target);
+	if (i < sizeof(changes) / sizeof(*changes))
+		notify(s, target->pid, changes[i], ts);
+}
+
+/* Names the process's producer before its first event is emitted. */
+static void name_runtime(struct bpf_records *s, struct bpf_target *target, enum ebt_release release)
+{
+	struct process *p = processes_announce(&s->session->processes, target->process);
+	struct traits traits = release_traits(release);
+	/* What has a ring of another producer besides is of that. */
+	if (*p->producer) {
+		traits.language = p->traits.language;
+		traits.hides_user_events = p->traits.hides_user_events;
+	}
+	p->traits = traits;
+	if (!*p->producer)
+		snprintf(p->producer, sizeof(p->producer), "%s", ring_release_name(release));
+	target->named = true;
+}
+
+static int queue(struct bpf_records *s, struct bpf_target *target, struct ebt_event *ev)
+{
+	if (s->stacks)
+		event_stacks_give(s->stacks, target->slot, ev);
+	/* Lane 0 holds back what is newer than its horizon: for ever, if the traced program says
+	 * that it comes from the future. */
+	if (ev->domain == EBT_NO_DOMAIN && ev->ts > s->started_ns) {
+		uint64_t now = now_ns();
+		if (ev->ts > now)
+			ev->ts = now;
+	}
+	s->events++;
+	/* Where an event of a ring is missing, its position says so. */
+	bool counts = ev->kind < EBT_LOST && ev->pos == EBT_NO_POS;
+	int err = counts ? bpf_losses_event(&s->losses, target->slot, ev, s->dropped) : 0;
+	return err ? err : bpf_lanes_add(&s->lanes, target->slot, ev);
+}
+
+static struct ebt_event new_event(const struct bpf_target *target, const struct ebt_record *head,
+				  uint64_t ts)
+{
+	return (struct ebt_event){
+		.ts = ts,
+		.pos = EBT_NO_POS,
+		.process = target->process,
+		.tid = head->tid,
+		.cpu = head->cpu,
+		.flags = EBT_F_BPF,
+	};
+}
+
+/* The phase, counter or lifecycle as all releases number it. */
+static uint32_t canonical_id(const struct ebt_ocaml_record *rec)
+{
+	uint32_t known = UINT32_MAX;
+	const uint16_t *table = NULL;
+	switch (rec->kind) {
+	case EBT_BEGIN:
+	case EBT_END:
+		table = ring_canonical_phases((enum ebt_release)rec->release, &known);
+		break;
+	case EBT_COUNTER:
+		known = ring_counters();
+		break;
+	case EBT_LIFECYCLE:
+		known = ring_lifecycles();
+		break;
+	case EBT_ALLOC_SIZES:
+		return 0;
+	}
+	if (rec->id >= known)
+		return rec->id | EBT_UNKNOWN_ID;
+	return table ? table[rec->id] : rec->id;
+}
+
+static int receive_ocaml(struct bpf_records *s, struct bpf_target *target,
+			 const struct ebt_ocaml_record *rec, size_t payload)
+{
+	char name[EBT_ROOM_NAME + 1];
+	struct ebt_event ev = new_event(target, &rec->head, rec->ts);
+	ev.kind = rec->kind;
+	ev.domain = rec->domain;
+	ev.id = canonical_id(rec);
+	if (rec->kind == EBT_COUNTER || rec->kind == EBT_LIFECYCLE || rec->kind == EBT_INT)
+		ev.arg[0] = rec->value;
+	/* A value of the program's own type, and the sizes that it has not counted, are not
+	 * there. */
+	if (rec->kind == EBT_CUSTOM || rec->kind == EBT_ALLOC_SIZES)
+		ev.flags |= EBT_F_CUT;
+	int err = 0;
+	processes_announce(&s->session->processes, target->process);
+	if (!target->named)
+		name_runtime(s, target, (enum ebt_release)rec->release);
+	if (payload && ev.kind != EBT_END) {
+		size_t bytes = payload < EBT_ROOM_NAME ? payload : EBT_ROOM_NAME;
+		memcpy(name, rec + 1, bytes);
+		name[bytes] = 0;
+		err = processes_set_user_name(&s->session->processes, ev.process, ev.id, name);
+	}
+	if (!err)
+		err = bpf_account_pause(s->session, &ev, rec + 1, payload, &s->lacks_usage);
+	if (!err)
+		err = queue(s, target, &ev);
+	if (err)
+		session_drop_event(s->session, &ev);
+	return err;
+}
+
+/* The kinds whose value is one; in the others the register holds whatever the caller left there. */
+#define KINDS_WITH_VALUE (1u << EBT_COUNTER | 1u << EBT_LIFECYCLE | 1u << EBT_INT)
+
+static int receive_marker(struct bpf_records *s, struct bpf_target *target,
+			  const struct ebt_marker_record *rec, size_t payload)
+{
+	struct ebt_event ev = new_event(target, &rec->head, rec->ts);
+	ev.pos = rec->pos;
+	ev.kind = rec->head.site;
+	ev.domain = (uint16_t)rec->ring;
+	ev.id = (uint32_t)rec->id;
+	ev.seq = (uint32_t)(rec->ring >> 32);
+	if (rec->pos != EBT_NO_POS)
+		ev.flags |= EBT_F_SEQ;
+	if (ev.kind < 32 && KINDS_WITH_VALUE >> ev.kind & 1)
+		ev.arg[0] = rec->value;
+	int err = 0;
+	processes_announce(&s->session->processes, target->process);
+	if (ev.kind == EBT_CUSTOM || ev.kind == EBT_ALLOC_SIZES) {
+		if (rec->value > payload)
+			ev.flags |= EBT_F_CUT;
+		err = session_put_blob(s->session, &ev, rec + 1, payload);
+	}
+	if (!err)
+		err = bpf_account_pause(s->session, &ev, rec + 1, payload, &s->lacks_usage);
+	if (!err)
+		err = queue(s, target, &ev);
+	if (err)
+		session_drop_event(s->session, &ev);
+	return err;
+}
+
+static int receive_alloc(struct bpf_records *s, struct bpf_target *target,
+			 const struct ebt_alloc_record *rec, size_t payload)
+{
+	struct ebt_event ev[ALLOC_EVENTS_MAX] = {new_event(target, &rec->head, rec->ts)};
+	struct alloc_context of = {s->session, s->code, target->process, target->pid};
+	ev->domain = EBT_NO_DOMAIN;
+	int n = alloc_process_receive(&target->allocs, &of, rec, payload, ev);
+	processes_announce(&s->session->processes, target->process);
+	for (int i = 0; i < n; i++) {
+		int err = queue(s, target, &ev[i]);
+		if (err) {
+			session_drop_event(s->session, &ev[n - 1]);
+			return err;
+		}
+	}
+	return n < 0 ? n : 0;
+}
+
+static int receive_stack(struct bpf_records *s, struct bpf_target *target,
+			 const struct ebt_stack_record *rec, size_t payload)
+{
+	struct c_stack_of of = {s->code, &target->allocs.code, &target->allocs.calls, target->pid};
+	return s->stacks ? event_stacks_receive(s->stacks, &of, rec, payload) : 0;
+}
+
+static int receive_offcpu(struct bpf_records *s, struct bpf_target *target,
+			  const struct ebt_offcpu_record *rec)
+{
+	if ((pid_t)rec->pid != target->pid)
+		return 0;
+	struct ebt_event ev = new_event(target, &rec->head, rec->ts);
+	ev.kind = EBT_OFFCPU;
+	ev.domain = EBT_NO_DOMAIN;
+	processes_announce(&s->session->processes, target->process);
+	int err = bpf_account_offcpu(s->session, &ev, rec);
+	if (!err)
+		err = queue(s, target, &ev);
+	if (err)
+		session_drop_event(s->session, &ev);
+	return err;
+}
+
+size_t bpf_records_bytes(const struct bpf_records *s)
+{
+	return s->lanes.waiting * sizeof(struct ebt_event) + session_blob_bytes(s->session);
+}
+
+static uint16_t domain_of(const struct ebt_record *head)
+{
+	if (head->type == EBT_RECORD_MARKER)
+		return (uint16_t)((const struct ebt_marker_record *)head)->ring;
+	if (head->type == EBT_RECORD_OCAML)
+		return ((const struct ebt_ocaml_record *)head)->domain;
+	return EBT_NO_DOMAIN;
+}
+
+/* A record of a process; its time in *ret_ts. */
+static int receive_event(struct bpf_records *s, struct bpf_target *target,
+			 const struct ebt_record *head, size_t size, uint64_t *ret_ts)
+{
+	size_t body = bpf_record_body(head), payload = bpf_record_payload(head, size, body);
+	if (!body || payload == SIZE_MAX)
+		return 0;
+	*ret_ts = bpf_record_ns(head);
+	if (bpf_record_is_control(head)) {
+		receive_control(s, target, head->site, *ret_ts);
+		return 0;
+	}
+	/* While probes are removed, one at a time, the records are not complete. */
+	if (s->until_ns && *ret_ts > s->until_ns)
+		return 0;
+	s->dropped = bpf_record_dropped(head);
+	/* That of a stack is one of the event that follows. */
+	int err = head->type == EBT_RECORD_STACK
+			  ? 0
+			  : bpf_losses_record(&s->losses, target->slot, domain_of(head), *ret_ts,
+					      s->dropped);
+	if (err)
+		return err;
+	switch (head->type) {
+	case EBT_RECORD_OCAML:
+		return receive_ocaml(s, target, (const void *)head, payload);
+	case EBT_RECORD_ALLOC:
+		return receive_alloc(s, target, (const void *)head, payload);
+	case EBT_RECORD_PAGES:
+		return s->pages ? page_user_receive(s->pages, &target->pages, (const void *)head)
+				: 0;
+	case EBT_RECORD_STACK:
+		return receive_stack(s, target, (const void *)head, payload);
+	case EBT_RECORD_OFFCPU:
+		return receive_offcpu(s, target, (const void *)head);
+	case EBT_RECORD_THREAD:
+		processes_not_lone(&s->session->processes, target->process, *ret_ts);
+		return 0;
+	}
+	return receive_marker(s, target, (const void *)head, payload);
+}
+
+/* An event of a process that is not known, as the record of its fork was dropped. */
+static void count_stray(struct bpf_records *s, const struct ebt_record *head, size_t size)
+{
+	const struct ebt_marker_record *marker = (const void *)head;
+	size_t body = bpf_record_body(head);
+	if (!body || size < body || bpf_record_is_control(head) || head->type == EBT_RECORD_STACK ||
+	    head->type == EBT_RECORD_THREAD || (s->until_ns && bpf_record_ns(head) > s->until_ns))
+		return;
+	/* What has a position is in a ring. */
+	s->losses.strays += head->type != EBT_RECORD_MARKER || marker->pos == EBT_NO_POS;
+}
+
+int bpf_records_receive(void *ctx, const void *data, size_t size)
+{
+	struct bpf_records *s = ctx;
+	const struct ebt_record *head = data;
+	uint64_t ts = s->received_ns;
+	int err = 0;
+	if (size < sizeof(*head))
+		return 0;
+	struct bpf_target *target = bpf_targets_get(&s->targets, head->slot);
+	size_t payload = bpf_record_payload(head, size, sizeof(struct ebt_process_record));
+	if (head->type == EBT_RECORD_PROCESS && payload != SIZE_MAX) {
+		ts = bpf_record_ns(head);
+		err = bpf_losses_record(&s->losses, head->slot, EBT_NO_DOMAIN, ts,
+					bpf_record_dropped(head));
+		err = err ? err : receive_process(s, data, payload);
+	} else if (target) {
+		err = receive_event(s, target, head, size, &ts);
+	} else {
+		count_stray(s, head, size);
+	}
+	if (err)
+		return err;
+	bool full = bpf_records_bytes(s) >= s->queue_bytes;
+	s->received_ns = ts;
+	return full && !s->stopped ? -ENOBUFS : 0;
+}
+
+/* A record that takes its time: frames are looked up, files are inspected, probes are attached. */
+static bool is_slow(const struct ebt_record *head)
+{
+	return head->type == EBT_RECORD_STACK || head->type == EBT_RECORD_ALLOC ||
+	       head->type == EBT_RECORD_PROCESS || bpf_record_is_control(head);
+}
+
+/* Mappings that were never read, which the process may not have any more when it is dispatched. */
+static void read_mappings(struct bpf_records *s, const struct ebt_record *head)
+{
+	struct bpf_target *target = bpf_targets_get(&s->targets, head->slot);
+	bool has_stack = head->type == EBT_RECORD_STACK || head->type == EBT_RECORD_ALLOC;
+	if (has_stack && s->code && target && !target->allocs.code.read_ns)
+		code_map_read(s->code, &target->allocs.code, target->pid, false);
+}
+
+int bpf_records_take(void *ctx, const void *data, size_t size)
+{
+	struct bpf_records *s = ctx;
+	if (size < sizeof(struct ebt_record))
+		return 0;
+	bool slow = is_slow(data);
+	if (!slow && !bpf_spool_bytes(&s->spool))
+		return bpf_records_receive(s, data, size);
+	if (slow)
+		read_mappings(s, data);
+	int err = bpf_spool_put(&s->spool, data, size);
+	bool full = bpf_spool_bytes(&s->spool) >= s->queue_bytes;
+	return err ? err : full && !s->stopped ? -ENOBUFS : 0;
+}
+
+int bpf_records_dispatch(struct bpf_records *s, uint64_t until_ns)
+{
+	const void *record;
+	size_t bytes;
+	if (bpf_records_bytes(s) >= s->queue_bytes && !s->stopped)
+		return bpf_spool_bytes(&s->spool) ? -ENOBUFS : 0;
+	if (now_ns() < s->retry_ns && !s->stopped)
+		return -EAGAIN;
+	while ((record = bpf_spool_next(&s->spool, &bytes))) {
+		int err = bpf_records_receive(s, record, bytes);
+		if (err == -EAGAIN) { /* a process reads symbols for it meanwhile */
+			bpf_spool_return(&s->spool, bytes);
+			s->retry_ns = now_ns() + RETRY_NS;
+		}
+		if (err)
+			return err;
+		if (now_ns() >= until_ns)
+			return bpf_spool_bytes(&s->spool) != 0;
+	}
+	return 0;
+}

@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "source/ring/file.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "proc/process.h"
+#include "session/release.h"
+
+/* A writer that stays inside one event for so long is stopped, not slow. */
+#define MAX_HOLD_NS 1000000000ull
+/* Producers take the first free ring. One that takes another is found after so long. */
+#define WHOLE_LOOK_NS 16000000ull
+/* Numbers of threads of another namespace that are asked for: each reads the status of all threads. */
+#define ASKED_MAX 64u
+#define ASKED_NS  1000000000ull
+
+size_t ring_file_bytes(const struct ebt_cursor *c)
+{
+	return sizeof(struct ring_file) + EBT_RING_NAMES / 8 + cursor_bytes(c) +
+	       cursor_layout(c)->max_domains * sizeof(struct ring_watch);
+}
+
+int ring_file_new(struct ebt_cursor *c, const char *name, uint32_t process, bool live,
+		  uint64_t began_ns, struct ring_file **ret)
+{
+	struct ring_file *f = calloc(1, sizeof(*f));
+	if (!f) {
+		ebt_cursor_close(c);
+		return -ENOMEM;
+	}
+	f->cursor = c;
+	f->process = process;
+	f->live = live;
+	f->counted = cursor_ext(c) != NULL;
+	cursor_set_process(c, process);
+	f->name = strdup(name);
+	f->rings = calloc(cursor_layout(c)->max_domains, sizeof(*f->rings));
+	f->named = calloc(EBT_RING_NAMES / 8, 1);
+	if (!f->name || !f->rings || !f->named) {
+		ring_file_free(f);
+		return -ENOMEM;
+	}
+	f->update_ns = f->whole_ns = f->safe_ns = began_ns;
+	f->began_ns = live ? began_ns : 0;
+	*ret = f;
+	return 0;
+}
+
+void ring_file_free(struct ring_file *f)
+{
+	if (!f)
+		return;
+	ebt_cursor_close(f->cursor);
+	free(f->rings);
+	free(f->named);
+	free(f->name);
+	free(f);
+}
+
+/*
+ * What this look says about the age of what may still come from a ring. A writer found inside an
+ * event at the last look, and since then has published, is past that event.
+ */
+static void watch_ring(struct ring_watch *w, const struct cursor_ring *r, uint64_t update_ns)
+{
+	if (!r->writing)
+		w->safe_ns = update_ns;
+	else if (r->tail != w->tail)
+		w->safe_ns = w->update_ns;
+	if (update_ns - w->safe_ns > MAX_HOLD_NS)
+		w->safe_ns = update_ns - MAX_HOLD_NS;
+	w->tail = r->tail;
+	w->update_ns = update_ns;
+}
+
+/* How fast it filled since the last look. */
+static void rate_ring(struct ring_fill *fill, const struct ring_watch *w,
+		      const struct cursor_ring *r, uint64_t update_ns, uint64_t ring_words)
+{
+	if (!w->update_ns || update_ns <= w->update_ns || r->tail <= w->tail)
+		return;
+	double rings = (double)(r->tail - w->tail) / (double)ring_words;
+	double rate = rings / (double)(update_ns - w->update_ns);
+	if (rate > fill->rate)
+		fill->rate = rate;
+	if (rings > fill->fill)
+		fill->fill = rings;
+}
+
+bool ring_file_is_due(const struct ring_file *f, uint64_t now_ns, uint64_t idle_ns)
+{
+	uint64_t since_ns = now_ns - f->update_ns;
+	return !f->live || since_ns >= idle_ns || (double)since_ns * f->rate >= 1.0 / 32;
+}
+
+bool ring_file_update(struct ring_file *f, uint64_t update_ns, struct ring_fill *fill)
+{
+	const struct ring_layout *l = cursor_layout(f->cursor);
+	bool whole = !f->live || update_ns - f->whole_ns >= WHOLE_LOOK_NS;
+	/* Of a file at rest one look is enough, and the end must not chase a writer. */
+	int looked = f->last_update ? 1 : cursor_update(f->cursor, whole);
+	f->last_update = !f->live;
+	if (looked < 0) {
+		/* Truncated, or unreadable: fetched words are delivered, the rest is lost. */
+		ring_file_damage(f, l->headers_offset,
+				 "the headers of the rings, found the end of the file", NULL);
+		return false;
+	}
+	for (; f->used < cursor_used(f->cursor); f->used++)
+		f->rings[f->used].safe_ns = f->rings[f->used].update_ns = f->whole_ns;
+	struct ring_fill of_file = {.rate = f->rate / 2};
+	f->whole_ns = looked ? update_ns : f->whole_ns;
+	f->safe_ns = f->whole_ns;
+	for (uint32_t d = 0; d < f->used; d++) {
+		const struct cursor_ring *r = cursor_ring(f->cursor, d);
+		rate_ring(&of_file, &f->rings[d], r, update_ns, l->ring_words);
+		watch_ring(&f->rings[d], r, update_ns);
+		if (f->rings[d].safe_ns < f->safe_ns)
+			f->safe_ns = f->rings[d].safe_ns;
+	}
+	f->update_ns = update_ns;
+	f->rate = of_file.rate;
+	fill->fill = of_file.fill > fill->fill ? of_file.fill : fill->fill;
+	return true;
+}
+
+bool ring_file_has_news(const struct ring_file *f, uint32_t domain)
+{
+	const struct cursor_ring *r = cursor_ring(f->cursor, domain);
+	return r->tail != r->pos || r->notice;
+}
+
+/* 0: not known. */
+static uint32_t owner_of(struct ring_file *f, struct ring_watch *w, uint32_t inner)
+{
+	if (!f->is_inner || !inner)
+		return inner;
+	if (w->owner == inner)
+		return w->outer_owner;
+	if (f->update_ns - f->asked_ns > ASKED_NS) {
+		f->asked_ns = f->update_ns;
+		f->asked = 0;
+	}
+	if (f->asked == ASKED_MAX)
+		return 0;
+	f->asked++;
+	w->owner = inner;
+	w->outer_owner = (uint32_t)process_outer_thread(f->pid, (pid_t)inner);
+	return w->outer_owner;
+}
+
+void ring_file_know_threads(struct ring_file *f, pid_t pid)
+{
+	const struct ring_ext *ext = cursor_ext(f->cursor);
+	if (!f->live || !ext || ext->pid != (uint64_t)process_inner_pid(pid))
+		return;
+	f->pid = pid;
+	f->is_inner = ext->pid != (uint64_t)pid;
+}
+
+void ring_file_look_at_owner(struct ring_file *f, uint32_t domain, struct ring_owners *o)
+{
+	const struct cursor_ring *r = cursor_ring(f->cursor, domain);
+	if (r->generation)
+		ring_owners_look(o, r->tail, r->generation,
+				 owner_of(f, &f->rings[domain], r->owner));
+}
+
+void ring_file_damage(struct ring_file *f, uint64_t offset, const char *expected,
+		      const struct ring_fault *fault)
+{
+	if (f->damage.count++)
+		return;
+	f->damage.name = f->name;
+	f->damage.offset = offset;
+	f->damage.expected = expected;
+	if (fault)
+		f->damage.fault = *fault;
+}
+
+bool ring_file_ringless(const struct ring_file *f, uint64_t update_ns, struct ring_loss *ret)
+{
+	uint64_t n = f->counted ? cursor_ringless(f->cursor) : 0;
+	if (n <= f->ringless)
+		return false;
+	*ret = (struct ring_loss){.process = f->process,
+				  .since_ns = f->ringless_ns,
+				  .ts = update_ns,
+				  .events = n - f->ringless};
+	return true;
+}
+
+int ring_file_learn(struct ring_file *f, struct session *s, uint32_t id)
+{
+	if (id >= EBT_RING_NAMES || (f->named[id / 8] & 1 << id % 8))
+		return 0;
+	const char *name = ebt_cursor_user_name(f->cursor, id);
+	if (!name)
+		return 0;
+	f->named[id / 8] |= (uint8_t)(1 << id % 8);
+	return processes_set_user_name(&s->processes, f->process, id, name);
+}
+
+void ring_file_describe(const struct ring_file *f, struct process *ret)
+{
+	struct ebt_cursor_info info;
+	ebt_cursor_info(f->cursor, &info);
+	memcpy(ret->producer, info.producer, sizeof(ret->producer));
+	memcpy(ret->runtime, info.runtime, sizeof(ret->runtime));
+	ret->traits = release_traits(info.release);
+	ret->traits.hides_user_events = false; /* its ring has them */
+	/* What the file has of one that has ended; one that lives may have another name by now. */
+	const struct ring_ext *ext = cursor_ext(f->cursor);
+	if (ext && !*ret->comm)
+		memcpy(ret->comm, ext->comm, sizeof(ext->comm));
+	if (!f->live) /* the pid may be that of another process by now */
+		return;
+	struct process_status now;
+	process_read_status((pid_t)ret->pid, &now);
+	if (*now.comm)
+		memcpy(ret->comm, now.comm, sizeof(ret->comm));
+}

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * One ring file of the ring source: the positions of its rings, the safe time of each of them, and
+ * the damage found in the file.
+ */
+#ifndef SOURCE_RING_FILE_H
+#define SOURCE_RING_FILE_H
+
+#include "session/session.h"
+#include "source/ring/cursor.h"
+#include "source/ring/damages.h"
+#include "source/ring/losses.h"
+#include "source/ring/owners.h"
+
+struct ring_watch {
+	uint64_t tail;	    /* at the last look */
+	uint64_t update_ns; /* time of the last look */
+	uint64_t safe_ns;   /* no older event will be written */
+	uint32_t lane;	    /* + 1; 0: none yet */
+	bool unread;	    /* it never had a lane; the words at its end are counted as lost */
+	uint32_t owner, outer_owner; /* of a ring file that is_inner: the same thread */
+};
+
+struct ring_file {
+	struct ebt_cursor *cursor;
+	char *name;
+	struct ring_damage damage; /* count 0: none yet; its name is ours */
+	uint32_t process;
+	uint32_t number; /* in order of addition */
+	uint32_t place;	 /* among the source's files */
+	bool live, counted, finished, last_update;
+	bool in_run; /* it was made while the run watched */
+	pid_t pid;   /* of the process, if threads are to be known: see ring_file_know_threads() */
+	bool is_inner; /* its threads have the numbers of a pid namespace that is not ours */
+	int64_t clock_ahead_ns; /* of its times, as of struct process when it was added */
+	unsigned asked;		/* threads, since asked_ns */
+	uint64_t asked_ns;
+	bool looked;				 /* in the present poll */
+	struct ring_file *prev_live, *next_live; /* of the same process; the source's */
+	uint64_t began_ns;  /* of a live file: no older event was returned when it was added */
+	uint32_t lanes;	    /* that have not ended */
+	uint64_t update_ns; /* of the last look */
+	uint64_t whole_ns;  /* the same, of all rings */
+	uint64_t safe_ns;   /* none of its rings brings an older event */
+	uint32_t used;	    /* rings that `rings` is valid of */
+	double rate;	    /* as of struct ring_fill, at the last look; it falls by halves */
+	size_t bytes;	    /* taken from the budget */
+	struct ring_watch *rings;	/* max_domains */
+	uint8_t *named;			/* bits: user events whose name the session has */
+	uint64_t unread_words;		/* of rings that have no lane; not reported yet */
+	uint64_t ringless, ringless_ns; /* reported so far, and when */
+};
+
+/* How fast the fastest ring fills. */
+struct ring_fill {
+	double rate; /* rings a ns */
+	double fill; /* rings from one look to the next */
+};
+
+/* Memory that a file takes while it is open. */
+size_t ring_file_bytes(const struct ebt_cursor *c);
+/* Takes ownership of `c`, also on failure. began_ns: it brings no older event. 0 or -ENOMEM. */
+int ring_file_new(struct ebt_cursor *c, const char *name, uint32_t process, bool live,
+		  uint64_t began_ns, struct ring_file **ret);
+void ring_file_free(struct ring_file *f);
+
+/* True if its rings are to be looked at: one is filled by a 32nd by now, if it fills as it did (polls
+ * come for each 16th, some early), or idle_ns have passed since the last look. */
+bool ring_file_is_due(const struct ring_file *f, uint64_t now_ns, uint64_t idle_ns);
+/* Reads the position of every ring that may be in use. False: the file cannot be read; noted as
+ * damage. */
+bool ring_file_update(struct ring_file *f, uint64_t update_ns, struct ring_fill *fill);
+/* True if a ring holds words or damage that were not fetched. */
+bool ring_file_has_news(const struct ring_file *f, uint32_t domain);
+
+/* The owners of its rings are to be known. Without effect if it does not have the number that the
+ * process has in its own pid namespace. */
+void ring_file_know_threads(struct ring_file *f, pid_t pid);
+/* Adds to *o who owns a ring, by the last look at it. */
+void ring_file_look_at_owner(struct ring_file *f, uint32_t domain, struct ring_owners *o);
+
+/* Counts a damage; the first one of a file is kept for the report. */
+void ring_file_damage(struct ring_file *f, uint64_t offset, const char *expected,
+		      const struct ring_fault *fault);
+/* Events of threads without a ring since the last call, into *ret; false: none. */
+bool ring_file_ringless(const struct ring_file *f, uint64_t update_ns, struct ring_loss *ret);
+/* Enters the name of a user event into the session at its first event. 0 or -ENOMEM. */
+int ring_file_learn(struct ring_file *f, struct session *s, uint32_t id);
+/* Copies the description of the process from the file. */
+void ring_file_describe(const struct ring_file *f, struct process *ret);
+
+#endif

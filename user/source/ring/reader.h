@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Copies words out of the rings of one open file, in order: every read of the file, and the proof
+ * that a copy is not torn (R1 to R4 of <ebtrace/ring.h>). It knows the layout of the rings, not the
+ * meaning of their words. The writer may write, truncate and corrupt at any time: words that cannot
+ * be read, or contradict themselves, are reported once as damage with their offset, and never block
+ * the others.
+ */
+#ifndef SOURCE_RING_READER_H
+#define SOURCE_RING_READER_H
+
+#include "codec/ring/layout.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+struct cursor_ring {
+	uint64_t pos;  /* next word to fetch */
+	uint64_t head; /* as last read */
+	uint64_t tail; /* as last looked at; pos <= tail */
+	/* With an extension block: the writer was inside an event at the look. It is read before
+	 * tail: when it is false, all events older than the start of the look are below tail. */
+	bool writing;
+	bool notice; /* the next fetch reports damage, even without words */
+	/* With an extension block: as it was all the while from before tail was read until behind it;
+	 * generation 0: it changed, or is not known. owner: of that generation, also if it has ended; 0:
+	 * not known. */
+	uint64_t generation;
+	uint32_t owner;
+};
+
+struct cursor_fetch {
+	uint64_t pos;	/* of words[0] */
+	uint32_t words; /* may be 0 when lost or damage_words is not */
+	bool more;	/* more words follow, without a known hole */
+	/* what is missing just before pos: for ring_decoder_gap() and _damage(), before the words;
+	 * a partial record left from the fetch before belongs to it */
+	uint64_t lost;			      /* words */
+	bool history;			      /* lost before the first look */
+	uint64_t damage_offset, damage_words; /* with damage_pos; all three 0: none */
+	uint64_t damage_pos;
+	bool damage, restart; /* restart: also ring_decoder_restart() */
+};
+
+/* What the headers of the file imply for a ring, beside struct cursor_ring. */
+struct ring_state {
+	bool history; /* words below head were overwritten before the first look, and none was read since:
+			 of the first fetch, what is overwritten meanwhile is one hole with them */
+	bool insane; /* head and tail contradict; a window was guessed once */
+	bool restart;
+	uint64_t insane_head, insane_tail;
+	uint64_t damage_offset; /* with cursor_ring.notice */
+};
+
+struct ring_reader {
+	int fd; /* the caller's */
+	struct ring_layout layout;
+	bool has_ext;
+	struct ring_ext ext;
+	struct cursor_ring *ring; /* max_domains of each */
+	/* private */
+	struct ring_state *state;
+	uint32_t used; /* rings, from the first on, that a look has found in use, or before such */
+	bool looked, cut;
+};
+
+/*
+ * Reads the layout of the file; `name` is for `reason` (EBT_REASON_BYTES, or NULL), one line. 0 or
+ * as ebt_cursor_open(). ring_reader_done() is right after a failure too, and for all zero.
+ */
+int ring_reader_init(struct ring_reader *rr, int fd, const char *name, char *reason);
+void ring_reader_done(struct ring_reader *rr);
+
+/* Memory that it uses. */
+size_t ring_reader_bytes(const struct ring_reader *rr);
+
+/* As cursor_update() and cursor_fetch() of cursor.h. */
+int ring_reader_update(struct ring_reader *rr, bool all);
+int ring_reader_fetch(struct ring_reader *rr, uint32_t domain, uint64_t *words, size_t cap,
+		      struct cursor_fetch *ret);
+
+/* The pid in OCaml's ring_start, the first record of the file; 0: overwritten, or none. */
+uint64_t ring_reader_first_pid(const struct ring_reader *rr);
+
+/* Events of threads that found no free ring, as the producer counts them; 0 without an extension
+ * block. */
+uint64_t ring_reader_ringless(const struct ring_reader *rr);
+
+#endif

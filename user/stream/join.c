@@ -1,0 +1,548 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "stream/join.h"
+
+#include "session/kinds.h"
+#include "stream/event_word.h"
+#include "stream/join_rings.h"
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SOURCE_FLAGS (EBT_F_RING | EBT_F_BPF)
+
+struct join {
+	struct session *session;
+	struct event_handler handler;
+	struct join_rings rings;
+	struct ebt_event pending; /* held for its partner, between batches */
+	bool has_pending;
+	/* Of the batch out[0..kept-1] is to be emitted; what is behind, up to the delivered one, is done. */
+	struct ebt_event *out;
+	size_t kept;
+};
+
+int join_new(struct session *s, struct event_handler out, struct join **ret)
+{
+	struct join *j = calloc(1, sizeof(*j));
+	if (!j)
+		return -ENOMEM;
+	*j = (struct join){.session = s, .handler = out};
+	*ret = j;
+	return 0;
+}
+
+void join_free(struct join *j)
+{
+	if (!j)
+		return;
+	join_rings_done(&j->rings);
+	free(j);
+}
+
+static inline struct join_ring *find_ring(struct join *j, const struct ebt_event *ev)
+{
+	uint32_t lane = processes_lane(&j->session->processes, ev->process, ev->domain);
+	return join_rings_get(&j->rings, lane);
+}
+
+void join_forget(struct join *j, uint32_t process)
+{
+	join_rings_forget(&j->rings, processes_at(&j->session->processes, process));
+}
+
+/*
+ * Another life of the ring begins behind the end of the process, but not with a late event, which
+ * may be of the life before. It also begins with another file, which may be found so late that all
+ * its events are late: a life has one file. Files come in the order of lives: a late one is of an
+ * earlier life as long as such a life, which BPF has seen, lacks its file. Behind the late files
+ * the life goes on that they have interrupted.
+ */
+static __attribute__((noinline)) void change_life(struct join_ring *r, const struct ebt_event *ev)
+{
+	bool first = ev->flags & EBT_F_FIRST, late = ev->flags & EBT_F_LATE;
+	r->flags &= first ? ~(uint32_t)RING_STALE : ~0u;
+	if (first && late && join_ring_take_unread(r)) {
+		r->flags |= RING_STALE;
+		return;
+	}
+	if (r->flags & RING_BEHIND && !(r->flags & RING_ENDED) && (first || !late))
+		join_ring_resume(r);
+	bool has_begun = r->flags & RING_STARTED && !(r->flags & RING_ENDED);
+	if (first && late && r->past->has_file && has_begun)
+		join_ring_interrupt(r);
+	else if ((r->flags & RING_ENDED && !late) || (first && r->past->has_file))
+		join_ring_renew(r);
+	r->past->has_file |= first;
+}
+
+/* The ring of the event, in the life that the event belongs to. */
+static inline struct join_ring *find_life(struct join *j, const struct ebt_event *ev)
+{
+	struct join_ring *r = find_ring(j, ev);
+	if (!r)
+		return NULL;
+	if (r->flags & (RING_ENDED | RING_BEHIND) || ev->flags & EBT_F_FIRST)
+		change_life(r, ev);
+	return r;
+}
+
+/* Emits the gathered events. */
+static int hand_on(struct join *j)
+{
+	struct ebt_event *out = j->out;
+	size_t n = j->kept;
+	j->out += n;
+	j->kept = 0;
+	return n ? event_handler_call(&j->handler, out, n) : 0;
+}
+
+/* Appends an event of the batch to those that are kept. */
+static inline void keep(struct join *j, const struct ebt_event *ev)
+{
+	if (&j->out[j->kept] != ev)
+		j->out[j->kept] = *ev;
+	j->kept++;
+}
+
+/* Puts a loss in front of the event that is delivered. */
+static int put_loss(struct join *j, struct ebt_event *lost, struct ebt_event *ev)
+{
+	if (&j->out[j->kept] != ev) {
+		keep(j, lost);
+		return 0;
+	}
+	int err = hand_on(j);
+	j->out = ev;
+	return err ? err : event_handler_call(&j->handler, lost, 1);
+}
+
+/* The position behind the ring's last event; EBT_NO_POS: not known. */
+static uint64_t next_pos(const struct join_ring *r)
+{
+	return r->last_pos == EBT_NO_POS || !r->last_size ? EBT_NO_POS : r->last_pos + r->last_size;
+}
+
+/* `from`: where the hole begins; EBT_NO_POS: not known. */
+static int emit_loss(struct join *j, struct join_ring *r, struct ebt_event *ev, uint32_t missing,
+		     uint64_t from)
+{
+	struct ring_past *past = r->past;
+	bool started = r->flags & RING_STARTED, has_loss = r->flags & RING_HAS_LOSS;
+	const struct process *p = processes_at(&j->session->processes, ev->process);
+	bool history = has_loss ? past->lost.flags & EBT_F_HISTORY : !started && !p->begun_in_run;
+	bool has_words = from != EBT_NO_POS && ev->pos != EBT_NO_POS && ev->pos > from;
+	uint64_t words = has_words ? ev->pos - from : 0;
+	struct missing *m = history ? &past->history : &past->missing;
+	m->events += missing;
+	m->words += words;
+	if (history)
+		past->history_end = ev->seq;
+	struct ebt_event lost = {
+		.kind = EBT_LOST,
+		.ts = ev->ts,
+		.pos = r->last_ts, /* since */
+		.process = ev->process,
+		.domain = ev->domain,
+		.cpu = EBT_NO_CPU,
+		.flags = (uint16_t)((ev->flags & SOURCE_FLAGS) | (history ? EBT_F_HISTORY : 0) |
+				    (r->last_ts ? 0 : EBT_F_NO_SINCE)),
+		.arg = {missing, words},
+	};
+	return put_loss(j, &lost, ev);
+}
+
+static void restart(struct join_ring *r, bool has_file)
+{
+	r->next = 0;
+	r->past->ordinals = (struct ordinals){0};
+	r->past->missing = r->past->history = (struct missing){0};
+	r->past->has_file = has_file;
+}
+
+/* An event of a hole was delivered: one less is missing. */
+static void give_back(struct session *s, struct ring_past *past, const struct ebt_event *ev)
+{
+	bool history = past->history.events && (int32_t)(ev->seq - past->history_end) < 0;
+	struct missing *m = history ? &past->history : &past->missing;
+	if (!m->events)
+		return;
+	uint64_t words = --m->events && m->words > ev->size ? ev->size : m->words;
+	m->words -= words;
+	/* It may have been counted in an output that is whole already. */
+	struct totals *t = &s->totals;
+	if (history) {
+		t = !t->history_events && s->past.history_events ? &s->past : t;
+		t->history_events--;
+		t->history_words -= words;
+	} else {
+		t = !t->lost_events && s->past.lost_events ? &s->past : t;
+		t->lost_events--;
+		t->lost_words -= words;
+	}
+}
+
+/* An ordinal below the next one: a copy of a delivered event, or an event of a reported hole. */
+static int deliver_old(struct join *j, struct join_ring *r, struct ebt_event *ev)
+{
+	if (!ordinals_fill(&r->past->ordinals, r->next, ev->seq)) {
+		session_drop_event(j->session, ev);
+		return 0;
+	}
+	/* The loss must have been counted before less is lost. */
+	int err = hand_on(j);
+	give_back(j->session, r->past, ev);
+	ev->flags |= EBT_F_LATE;
+	j->out = ev;
+	keep(j, ev);
+	return err;
+}
+
+/* The ring's next event is delivered. */
+static inline void advance(struct join_ring *r, const struct ebt_event *ev)
+{
+	r->next++;
+	r->last_ts = ev->ts;
+	r->last_pos = ev->pos;
+	r->last_size = ev->size;
+}
+
+/* An event that is not the next of its ring. */
+static __attribute__((noinline)) int deliver_apart(struct join *j, struct join_ring *r,
+						   struct ebt_event *ev, bool *ret_next)
+{
+	uint64_t from = r->flags & RING_STARTED ? next_pos(r) : 0;
+	*ret_next = false;
+	if (r->flags & RING_STARTED && (int32_t)(ev->seq - (uint32_t)r->next) < 0) {
+		/* Times grow with ordinals inside a ring, so a newer moment is a newer ring. A late
+		 * event's own time is not known any more: it is never taken for a restart. */
+		bool newer = ev->ts > r->last_ts && !(ev->flags & EBT_F_LATE);
+		if (!newer || (ev->seq && ev->pos != EBT_NO_POS && ev->pos >= from))
+			return deliver_old(j, r, ev);
+		restart(r, ev->flags & EBT_F_RING);
+		from = 0;
+	}
+	*ret_next = true;
+	uint32_t missing = ev->seq - (uint32_t)r->next;
+	if (!missing)
+		return 0;
+	ordinals_skip(&r->past->ordinals, r->next, missing);
+	r->next += missing;
+	return emit_loss(j, r, ev, missing, from);
+}
+
+/* Of an earlier life, in which BPF has seen all before stale_next, or losses stand for it. */
+static __attribute__((noinline)) int deliver_stale(struct join *j, const struct join_ring *r,
+						   struct ebt_event *ev)
+{
+	if ((int32_t)(ev->seq - r->past->stale_next) < 0)
+		session_drop_event(j->session, ev);
+	else
+		keep(j, ev);
+	return 0;
+}
+
+static inline int deliver(struct join *j, struct ebt_event *ev)
+{
+	if (!(ev->flags & EBT_F_SEQ)) {
+		ev->flags &= (uint16_t)~EBT_F_FIRST;
+		keep(j, ev);
+		return 0;
+	}
+	struct join_ring *r = find_life(j, ev);
+	if (!r)
+		return -ENOMEM;
+	ev->flags &= (uint16_t)~EBT_F_FIRST;
+	bool is_late_copy = ev->flags & EBT_F_LATE && !(ev->flags & EBT_F_BPF);
+	if (r->flags & RING_STALE && is_late_copy)
+		return deliver_stale(j, r, ev);
+	if (ev->seq != (uint32_t)r->next) {
+		bool goes_on;
+		int err = deliver_apart(j, r, ev, &goes_on);
+		if (err || !goes_on)
+			return err;
+	}
+	if (ev->flags & EBT_F_RING) /* else it is of the hole, and BPF has seen it */
+		r->flags &= ~RING_HAS_LOSS;
+	r->flags |= RING_STARTED;
+	advance(r, ev);
+	keep(j, ev);
+	return 0;
+}
+
+/* The first event of a file that is found late may be of an earlier life than what has its time. */
+static inline bool begins_late_file(const struct ebt_event *ev)
+{
+	return (~ev->flags & (EBT_F_FIRST | EBT_F_LATE)) == 0;
+}
+
+/* A late event has the time of what was emitted last, and was before it: its partner is as late. */
+static inline bool are_partners(const struct ebt_event *a, const struct ebt_event *b)
+{
+	const unsigned differ = SOURCE_FLAGS | EBT_F_LATE;
+	return ((a->flags ^ b->flags) & differ) == SOURCE_FLAGS && a->pos == b->pos &&
+	       !begins_late_file(a) && !begins_late_file(b) && a->ts == b->ts &&
+	       a->process == b->process && a->domain == b->domain && a->kind == b->kind;
+}
+
+/* Makes one event, at `ev`, of the ring's record and BPF's. */
+static void combine(struct join *j, struct ebt_event *held, struct ebt_event *ev)
+{
+	struct ebt_event ring = ev->flags & EBT_F_RING ? *ev : *held;
+	struct ebt_event bpf = ev->flags & EBT_F_RING ? *held : *ev;
+	ring.tid = bpf.tid ? bpf.tid : ring.tid;
+	ring.cpu = bpf.cpu;
+	ring.stack = bpf.stack;
+	bpf.stack = 0;
+	/* A payload that both have may be cut in BPF's. */
+	if (ring.flags & EBT_F_PAYLOAD)
+		session_drop_event(j->session, &bpf);
+	else if (bpf.flags & EBT_F_PAYLOAD)
+		memcpy(ring.arg, bpf.arg, sizeof(ring.arg));
+	ring.flags |= bpf.flags & (uint16_t)~EBT_F_CUT;
+	*ev = ring;
+}
+
+/* A loss that a ring reports of itself; its size is known at the next event. */
+static bool is_ring_loss(const struct ebt_event *ev)
+{
+	return ev->kind == EBT_LOST && ev->flags & EBT_F_RING && ev->domain != EBT_NO_DOMAIN &&
+	       ev->arg[0] != EBT_LOST_UNCOUNTED;
+}
+
+static int note_loss(struct join *j, const struct ebt_event *lost)
+{
+	struct join_ring *r = find_life(j, lost);
+	if (!r)
+		return -ENOMEM;
+	r->past->lost = *lost;
+	r->flags |= RING_HAS_LOSS;
+	return 0;
+}
+
+/* True if the other source may have a record of the same event. */
+static inline bool may_have_partner(const struct ebt_event *ev)
+{
+	uint16_t seen = ev->flags & SOURCE_FLAGS;
+	uint64_t pos = ev->flags & EBT_F_SEQ ? ev->pos : kinds_pos(ev);
+	return seen && seen != SOURCE_FLAGS && pos != EBT_NO_POS;
+}
+
+/* Delivers what waits for its partner. That of the batch before is handed on at once. */
+static inline int settle(struct join *j, struct ebt_event *held)
+{
+	if (held != &j->pending)
+		return held ? deliver(j, held) : 0;
+	struct ebt_event *out = j->out;
+	j->out = held;
+	int err = deliver(j, held);
+	if (!err)
+		err = hand_on(j);
+	j->out = out;
+	return err;
+}
+
+/* The program of the process has ended. One that follows it began in the run. */
+static void end_program(struct join *j, const struct ebt_event *ev)
+{
+	struct process *p = processes_at(&j->session->processes, ev->process);
+	join_rings_end(&j->rings, p);
+	p->begun_in_run = true;
+}
+
+/* An event behind *held, which is NULL if none is held. */
+static int take(struct join *j, struct ebt_event *ev, struct ebt_event **held)
+{
+	if (ev->flags & EBT_F_FINAL) {
+		int err = settle(j, *held);
+		*held = NULL;
+		keep(j, ev);
+		return err;
+	}
+	bool is_loss = is_ring_loss(ev);
+	if (is_loss && !(ev->flags & EBT_F_FIRST))
+		return note_loss(j, ev);
+	if (*held && are_partners(*held, ev)) {
+		combine(j, *held, ev);
+		*held = NULL;
+		return deliver(j, ev);
+	}
+	int err = settle(j, *held);
+	*held = NULL;
+	if (err)
+		return err;
+	if (is_loss)
+		return note_loss(j, ev);
+	if (ev->kind == EBT_PROCESS && ev->id != EBT_PROCESS_FORK)
+		end_program(j, ev);
+	if (!may_have_partner(ev))
+		return deliver(j, ev);
+	*held = ev;
+	return 0;
+}
+
+/* What the events of a run have in common: which source sees them, an ordinal, no more. */
+#define RUN_FLAGS (SOURCE_FLAGS | EBT_F_SEQ | EBT_F_FINAL | EBT_F_FIRST)
+
+/* The part of event_word() that is the same in all events of a run: these flags, and the kind of an
+ * event of a program. */
+static inline uint64_t run_word(const struct ebt_event *ev)
+{
+	static const struct ebt_event mask = {.kind = EVENT_WORD_NOT_PROGRAM, .flags = RUN_FLAGS};
+	return event_word(ev) & event_word(&mask);
+}
+
+/* The same, and the domain. */
+static inline uint64_t ring_word(const struct ebt_event *ev)
+{
+	static const struct ebt_event mask = {
+		.kind = EVENT_WORD_NOT_PROGRAM, .domain = UINT16_MAX, .flags = RUN_FLAGS};
+	return event_word(ev) & event_word(&mask);
+}
+
+/* True for an event of a program with an ordinal and one source that needs no special treatment. */
+static inline bool is_plain(const struct ebt_event *ev)
+{
+	unsigned is = ev->flags & RUN_FLAGS;
+	bool one = is == (EBT_F_RING | EBT_F_SEQ) || is == (EBT_F_BPF | EBT_F_SEQ);
+	return one && ev->kind < EBT_LOST;
+}
+
+/* True if the event, which is plain, is the next of its ring, and the ring has no loss to report,
+ * nor a life to begin. */
+static inline bool is_next(const struct join_ring *r, const struct ebt_event *ev)
+{
+	return r->flags == RING_STARTED && ev->seq == (uint32_t)r->next;
+}
+
+/* The number of events that pass_run() may pass, of one ring, which is looked up once. */
+static size_t pass_ring(const struct join *j, const struct ebt_event *ev, size_t n, uint64_t run)
+{
+	const struct process *p = processes_at(&j->session->processes, ev->process);
+	struct join_ring *r = join_rings_at(&j->rings, process_known_lane(p, ev->domain));
+	const uint64_t ring = ring_word(ev);
+	size_t i = 1;
+	if (!r || !is_next(r, ev))
+		return 0;
+	while (i < n && ring_word(&ev[i]) == ring && ev[i].process == ev->process &&
+	       ev[i].seq == ev->seq + (uint32_t)i)
+		i++;
+	/* The last of them may have a partner behind it. */
+	if (i == n || run_word(&ev[i]) != run)
+		i--;
+	if (i) {
+		r->next += i - 1;
+		advance(r, &ev[i - 1]);
+	}
+	return i;
+}
+
+/* The same for any rings. A function of its own: its loop then stays in registers. */
+static __attribute__((noinline)) size_t pass_rings(const struct join *j, const struct ebt_event *ev,
+						   size_t n, uint64_t run)
+{
+	const struct ebt_event *e = ev, *last = ev + n - 1;
+	const struct join_rings rings = j->rings;
+	uint32_t process = e->process;
+	const struct process *p = processes_at(&j->session->processes, process);
+	for (; e < last && run_word(e + 1) == run; e++) {
+		if (e->process != process) {
+			process = e->process;
+			p = processes_at(&j->session->processes, process);
+		}
+		struct join_ring *r = join_rings_at(&rings, process_known_lane(p, e->domain));
+		if (!r || !is_next(r, e))
+			break;
+		advance(r, e);
+	}
+	return (size_t)(e - ev);
+}
+
+/* True for an event that no join is about: a final one, or one of a source that is neither a ring nor
+ * BPF, without an ordinal. */
+static inline bool is_settled(const struct ebt_event *ev)
+{
+	return ev->flags & EBT_F_FINAL || (!(ev->flags & RUN_FLAGS) && ev->kind != EBT_PROCESS);
+}
+
+/*
+ * Keeps the first events that need no change: settled ones; and, of those that only one source sees,
+ * each that is the next of its ring and is followed by another of that source, so by no partner.
+ * Returns their number.
+ */
+static size_t pass_run(struct join *j, struct ebt_event *ev, size_t n)
+{
+	struct ebt_event *to = &j->out[j->kept];
+	bool plain = is_plain(ev);
+	size_t i = 0;
+	while (i < n && is_settled(&ev[i]))
+		i++;
+	/* Most batches whose first and last events are of one ring hold no other. */
+	if (plain && ev->process == ev[n - 1].process && ev->domain == ev[n - 1].domain)
+		i = pass_ring(j, ev, n, run_word(ev));
+	if (plain)
+		i += pass_rings(j, ev + i, n - i, run_word(ev));
+	if (to != ev)
+		memmove(to, ev, i * sizeof(*ev));
+	j->kept += i;
+	return i;
+}
+
+/*
+ * Keeps the first events that are pairs, each the next event of its ring, as take() would: without
+ * a payload of BPF's, which would have to be dropped. Returns their number, an even one.
+ */
+static size_t pass_pairs(struct join *j, const struct ebt_event *ev, size_t n)
+{
+	const unsigned flags = RUN_FLAGS | EBT_F_PAYLOAD;
+	size_t i = 0;
+	for (; i + 1 < n && are_partners(&ev[i], &ev[i + 1]); i += 2) {
+		bool second = ev[i].flags & EBT_F_BPF;
+		const struct ebt_event *ring = &ev[i + second], bpf = ev[i + !second];
+		const struct process *p = processes_at(&j->session->processes, bpf.process);
+		struct join_ring *r = join_rings_at(&j->rings, process_known_lane(p, bpf.domain));
+		if (!is_plain(ring) || (bpf.flags & flags) != (EBT_F_BPF | EBT_F_SEQ) || !r ||
+		    !is_next(r, ring) || bpf.pos == EBT_NO_POS)
+			break;
+		struct ebt_event *to = &j->out[j->kept++];
+		advance(r, ring);
+		*to = *ring;
+		to->tid = bpf.tid ? bpf.tid : to->tid;
+		to->cpu = bpf.cpu;
+		to->stack = bpf.stack;
+		to->flags |= bpf.flags & (uint16_t)~EBT_F_CUT;
+	}
+	return i;
+}
+
+int join_events(struct join *j, struct ebt_event *ev, size_t n)
+{
+	struct ebt_event *held = j->has_pending ? &j->pending : NULL;
+	size_t at = 0;
+	int err = 0;
+	j->out = ev;
+	j->kept = 0;
+	while (at < n && !err) {
+		bool has_no_partner = held && is_plain(held) && run_word(held) == run_word(&ev[at]);
+		if (has_no_partner) {
+			err = settle(j, held);
+			held = NULL;
+		}
+		size_t passed = held || err ? 0 : pass_pairs(j, ev + at, n - at);
+		if (!passed && !held && !err)
+			passed = pass_run(j, ev + at, n - at);
+		at += passed;
+		if (!passed && !err)
+			err = take(j, &ev[at++], &held);
+	}
+	j->has_pending = held != NULL;
+	if (held && held != &j->pending)
+		j->pending = *held;
+	return err ? err : hand_on(j);
+}
+
+int join_flush(struct join *j)
+{
+	struct ebt_event *held = j->has_pending ? &j->pending : NULL;
+	j->has_pending = false;
+	return settle(j, held);
+}
