@@ -7,7 +7,8 @@
 # Live tests that measure memory or speed, or judge how threads are scheduled, run one at a time, with
 # nothing beside them; so do other kernels.
 # A test that takes longer than TEST_SECONDS fails. What failed is said again at the end, with the
-# lines that say why; so is the time of each part.
+# lines that say why; so is the time of each part. It is compared with the record of what ran before
+# (ran.sh). TAPS=DIR keeps there what each test said.
 # Signals that a background job or nohup ignores are taken again: tests send them.
 # shellcheck disable=SC2046
 [ -n "${EBT_OWN_SIGNALS:-}" ] || EBT_OWN_SIGNALS=1 exec env --default-signal=HUP,INT,QUIT "$0" "$@"
@@ -21,13 +22,15 @@ export TSAN_OPTIONS=${TSAN_OPTIONS:-halt_on_error=1}
 set -o pipefail
 status=0
 work=$(mktemp -d)
+taps=${TAPS:-$work/taps}
 beside= # the process group of what runs beside
 trap '[ -z "$beside" ] || kill -- "-$beside"; rm -rf "$work"' EXIT
 # run TITLE JOBS INTERPRETER TEST...
 run() {
   local title=$1 jobs=$2 interpreter=$3 begin=$SECONDS; shift 3
   printf '\n== %s\n' "$title"
-  prove --timer --failures --comments -j "$jobs" -e "timeout -k 10 ${TEST_SECONDS:-1200} $interpreter" "$@" 2>&1 |
+  PERL_TEST_HARNESS_DUMP_TAP=$taps/$title prove --timer --failures --comments -j "$jobs" \
+    -e "env -u PERL_TEST_HARNESS_DUMP_TAP timeout -k 10 ${TEST_SECONDS:-1200} $interpreter" "$@" 2>&1 |
     tee >(failures "$title" >>"$work/failed") || status=1
   printf '%5d s  %s\n' $((SECONDS - begin)) "$title" >>"$work/times"
 }
@@ -72,6 +75,11 @@ cat "$work/beside"
 run "other kernels" 2 "" tests/kernels/*.t
 printf '\n== time\n'
 cat "$work/times"
+printf '\n== what ran\n'
+tests/ran.sh "$taps" > >(tee "$work/ran") || {
+  status=1
+  { echo "== what ran"; cat "$work/ran"; } >>"$work/failed"
+}
 if [ $status != 0 ]; then
   sleep 0.2 # for the last tee
   printf '\nFAILED:\n'
