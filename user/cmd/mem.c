@@ -3,26 +3,284 @@
  * ebtrace mem: reports of sampled allocations, one row each in the table of reports.
  */
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include "base/log.h"
 #include "cmd/commands.h"
-#include "cmd/mem_filter.h"
-#include "cmd/mem_rate.h"
 #include "cmd/message.h"
+#include "cmd/opts.h"
 #include "cmd/print.h"
 #include "cmd/report.h"
 #include "cmd/reports.h"
 #include "cmd/run.h"
+#include "engine/input/capture.h"
+#include "engine/input/info.h"
+#include "engine/input/inputs.h"
+#include "engine/input/memtrace.h"
 #include "report/mem/diff.h"
 #include "report/mem/flame.h"
 #include "report/mem/json.h"
 #include "report/mem/mem.h"
+#include "report/mem/model/filter.h"
+#include "report/mem/model/process.h"
 #include "report/mem/pprof.h"
 #include "report/mem/timeline.h"
 #include "report/text.h"
+
+/*
+ * The conditions of --filter, as text: KEY OP VALUE, separated by commas; all must hold.
+ *   function, file, site   = or !=, a glob
+ *   domain                 =, a number
+ *   lifetime               < <= > >=, a time
+ *   size                   = < <= > >=, bytes (64K)
+ */
+
+struct mem_conditions {
+	struct mem_filter filter;
+	char *text[MEM_FILTER_GLOBS]; /* copies to which the patterns point */
+	unsigned texts;
+};
+#define MEM_CONDITION_WHY 160
+
+/* A condition, in parts. */
+struct parts {
+	const char *key, *op, *value;
+	size_t key_bytes, op_bytes;
+};
+
+enum filter_kind { GLOB, DOMAIN, LIFETIME, SIZE };
+
+static const struct {
+	const char *key;
+	enum filter_kind kind;
+	enum mem_filter_what what; /* of a glob */
+	const char *ops;	   /* between spaces */
+} keys[] = {
+	{"function", GLOB, MEM_FILTER_FUNCTION, " = != "},
+	{"file", GLOB, MEM_FILTER_FILE, " = != "},
+	{"site", GLOB, MEM_FILTER_SITE, " = != "},
+	{"domain", DOMAIN, 0, " = "},
+	{"lifetime", LIFETIME, 0, " < <= > >= "},
+	{"size", SIZE, 0, " = < <= > >= "},
+};
+#define KEYS (sizeof(keys) / sizeof(*keys))
+
+static void mem_conditions_init(struct mem_conditions *c)
+{
+	c->texts = 0;
+	mem_filter_init(&c->filter);
+}
+
+static void mem_conditions_done(struct mem_conditions *c)
+{
+	while (c->texts)
+		free(c->text[--c->texts]);
+}
+
+static bool parse_scaled(const char *text, const char *const units[], const double scale[],
+			 double *ret)
+{
+	char *end;
+	double v = strtod(text, &end);
+	if (end == text || !isfinite(v) || v < 0)
+		return false;
+	for (unsigned i = 0; units[i]; i++) {
+		*ret = v * scale[i];
+		if (!strcmp(end, units[i]))
+			return true;
+	}
+	return false;
+}
+
+static bool parse_time(const char *text, double *ret_ns)
+{
+	static const char *const units[] = {"", "ns", "us", "ms", "s", "m", "h", NULL};
+	static const double scale[] = {1e9, 1, 1e3, 1e6, 1e9, 60e9, 3600e9};
+	return parse_scaled(text, units, scale, ret_ns);
+}
+
+static bool parse_size(const char *text, double *ret_bytes)
+{
+	static const char *const units[] = {"", "k", "K", "M", "G", NULL};
+	static const double scale[] = {1, 1024, 1024, 1048576, 1073741824};
+	return parse_scaled(text, units, scale, ret_bytes);
+}
+
+static bool op_is(const struct parts *p, const char *op)
+{
+	return strlen(op) == p->op_bytes && !strncmp(p->op, op, p->op_bytes);
+}
+
+/* Narrows a range. */
+static void narrow(struct mem_range *r, const struct parts *p, double v)
+{
+	double min = 0, max = INFINITY;
+	if (*p->op == '>')
+		min = op_is(p, ">") ? nextafter(v, INFINITY) : v;
+	else if (*p->op == '<')
+		max = op_is(p, "<") ? nextafter(v, -INFINITY) : v;
+	else
+		min = max = v;
+	r->min = min > r->min ? min : r->min;
+	r->max = max < r->max ? max : r->max;
+}
+
+static int add_glob(struct mem_conditions *c, const struct parts *p, enum mem_filter_what what,
+		    char *why)
+{
+	struct mem_filter *f = &c->filter;
+	if (f->globs == MEM_FILTER_GLOBS) {
+		snprintf(why, MEM_CONDITION_WHY, "more than %d patterns", MEM_FILTER_GLOBS);
+		return -EINVAL;
+	}
+	char *text = strdup(p->value);
+	if (!text)
+		return -ENOMEM;
+	c->text[c->texts++] = text;
+	f->glob[f->globs++] = (struct mem_glob){what, op_is(p, "!="), text};
+	return 0;
+}
+
+static int add_number(struct mem_conditions *c, const struct parts *p, enum filter_kind kind,
+		      char *why)
+{
+	struct mem_filter *f = &c->filter;
+	char *end;
+	double v = 0;
+	bool good;
+	if (kind == DOMAIN) {
+		f->domain = strtoul(p->value, &end, 10);
+		f->has_domain = true;
+		good = *p->value >= '0' && *p->value <= '9' && !*end && f->domain < 65535;
+	} else {
+		good = kind == SIZE ? parse_size(p->value, &v) : parse_time(p->value, &v);
+	}
+	if (!good) {
+		static const char *const what[] = {
+			[DOMAIN] = "number of a domain",
+			[LIFETIME] = "time (like 500us, 10ms, 2s)",
+			[SIZE] = "size (like 64, 4K, 1M)",
+		};
+		snprintf(why, MEM_CONDITION_WHY, "'%.60s' is not a %s", p->value, what[kind]);
+		return -EINVAL;
+	}
+	f->by_lifetime |= kind == LIFETIME;
+	if (kind != DOMAIN)
+		narrow(kind == SIZE ? &f->size_bytes : &f->lifetime_ns, p, v);
+	return 0;
+}
+
+static int add_condition(struct mem_conditions *c, const char *text, char *why)
+{
+	struct parts p = {.key = text, .key_bytes = strcspn(text, "=!<>")};
+	p.op = text + p.key_bytes;
+	p.op_bytes = strspn(p.op, "=!<>");
+	p.value = p.op + p.op_bytes;
+	for (size_t i = 0; i < KEYS; i++) {
+		char op[8] = "";
+		if (strlen(keys[i].key) != p.key_bytes || strncmp(keys[i].key, text, p.key_bytes))
+			continue;
+		if (p.op_bytes < 4)
+			snprintf(op, sizeof(op), " %.*s ", (int)p.op_bytes, p.op);
+		if (!p.op_bytes || !*op || !strstr(keys[i].ops, op)) {
+			snprintf(why, MEM_CONDITION_WHY, "%s takes one of%s; not '%.20s'",
+				 keys[i].key, keys[i].ops, p.op);
+			return -EINVAL;
+		}
+		if (!*p.value) {
+			snprintf(why, MEM_CONDITION_WHY, "'%.60s' has no value", text);
+			return -EINVAL;
+		}
+		return keys[i].kind == GLOB ? add_glob(c, &p, keys[i].what, why)
+					    : add_number(c, &p, keys[i].kind, why);
+	}
+	snprintf(why, MEM_CONDITION_WHY,
+		 "'%.60s' begins with none of function, file, site, domain, lifetime, size", text);
+	return -EINVAL;
+}
+
+/* Adds those of an argument of --filter. 0, or -EINVAL with a sentence in why, or -ENOMEM. */
+static int mem_conditions_add(struct mem_conditions *c, const char *text,
+			      char why[MEM_CONDITION_WHY])
+{
+	char *copy = strdup(text), *rest = copy;
+	int err = copy ? 0 : -ENOMEM;
+	*why = 0;
+	for (char *one; !err && (one = strsep(&rest, ","));)
+		err = add_condition(c, one, why);
+	free(copy);
+	return err;
+}
+
+/* Whether --rate means something with the FILEs of a command line. */
+
+/* The run reports what is wrong with a file. */
+static void print_nothing(void *ctx, enum log_level level, const char *fmt, va_list ap)
+{
+	(void)ctx;
+	(void)level;
+	(void)fmt;
+	(void)ap;
+}
+
+/* Whether all processes have the rate of their samples, without a weight of each. */
+static bool all_have_rates(const struct session *s)
+{
+	const struct process *p = NULL;
+	bool has = false;
+	while ((p = processes_next(&s->processes, p))) {
+		has = mem_process_scale(p, s->strings, 0).rate > 0;
+		if (!has)
+			break;
+	}
+	return has;
+}
+
+static bool has_rate(const struct engine *e, struct loop *l, struct inputs *ins, const char *path)
+{
+	bool ready = !inputs_add(ins, path) && !inputs_wait(ins);
+	struct input *in = ready ? inputs_at(ins, 0) : NULL;
+	struct input_info info = {0};
+	if (!in || !in->ready || (in->kind != &input_memtrace && in->kind != &input_capture))
+		return false;
+	bool has = !in->kind->info(e, l, in, &info) && all_have_rates(e->session);
+	free(info.by_domain);
+	return has;
+}
+
+static bool file_has_rate(const struct opts *o, const char *path)
+{
+	struct engine e = {.options = &o->engine, .report = {print_nothing, NULL}};
+	struct loop *l = NULL;
+	struct inputs *ins = NULL;
+	struct stat st;
+	if (stat(path, &st) || !S_ISREG(st.st_mode))
+		return false;
+	bool has = !session_new(&e.session) && !loop_new(&l) && !inputs_new(&e, l, &ins) &&
+		   has_rate(&e, l, ins, path);
+	inputs_free(ins);
+	loop_free(l);
+	session_free(e.session);
+	return has;
+}
+
+/* 0, or EXIT_USAGE after a line on stderr: a FILE is a memtrace trace or a capture in which every
+ * process has a rate. Pipes are not checked: their rates are known only after they are read. */
+static int mem_check_rate(const struct opts *o)
+{
+	for (unsigned i = 0; o->rate > 0 && i < o->engine.file_count; i++) {
+		if (!file_has_rate(o, o->engine.files[i]))
+			continue;
+		complain("--rate is of samples whose rate is not known; '%s' has its own",
+			 o->engine.files[i]);
+		return EXIT_USAGE;
+	}
+	return 0;
+}
 
 struct mem_form {
 	struct report_form as;

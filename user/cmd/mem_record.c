@@ -17,15 +17,27 @@
 #include "base/regular.h"
 #include "cmd/commands.h"
 #include "cmd/formats.h"
-#include "cmd/mem_running.h"
 #include "cmd/message.h"
 #include "cmd/opts.h"
 #include "cmd/outfile.h"
 #include "cmd/output.h"
+#include "cmd/trace.h"
 #include "engine/record/record.h"
 #include "proc/executable.h"
 #include "proc/preload.h"
 #include "runtime/ocaml/allocs.h"
+
+/* Records the sampled allocations of running processes, by their markers. */
+
+/* The options name processes and an output. Returns the exit status. */
+static int mem_running(struct opts *o)
+{
+	o->format = format_named("memtrace");
+	o->engine.allocs = ALLOCS_ONLY;
+	o->engine.mode = MODE_PROBES;
+	o->is_private = true;
+	return trace_run(o);
+}
 
 static const struct opts_command command = {
 	OPTS_MEM_RECORD, "-o FILE -- PROGRAM [ARGS...]\n-o FILE -p PID...",

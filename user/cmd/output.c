@@ -1,20 +1,214 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "cmd/output.h"
 
+#include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/file.h"
 #include "base/log.h"
+#include "base/plural.h"
 #include "cmd/commands.h"
 #include "cmd/message.h"
-#include "cmd/parts.h"
-#include "cmd/rotation.h"
+#include "cmd/outfile.h"
+#include "codec/capture/capture.h"
+
+/*
+ * The files of a rotated output (--rotate): FILE is the newest complete one, FILE.1 the one before
+ * it, and so on, with the number before the suffix: run.1.ebt. Only regular files of our own user
+ * are renamed or replaced.
+ */
+
+/* n 0: the file itself. */
+static char *path_of(const struct outfile *f, unsigned n)
+{
+	char mark[16];
+	snprintf(mark, sizeof(mark), "%u", n);
+	return n ? outfile_marked(f->path, mark) : strdup(f->path);
+}
+
+static const char *base_of(const struct outfile *f, const char *path)
+{
+	return path + (f->base - f->path);
+}
+
+/* 0 if the name is free or has a regular file of our user, which may be renamed. */
+static int check_name(const struct outfile *f, const char *path)
+{
+	struct stat st;
+	gid_t group;
+	if (fstatat(f->dir_fd, base_of(f, path), &st, AT_SYMLINK_NOFOLLOW))
+		return errno == ENOENT ? 0 : -errno;
+	bool ours = st.st_uid == geteuid() || st.st_uid == outfile_owner(&group);
+	return S_ISREG(st.st_mode) && ours ? 0 : -EEXIST;
+}
+
+static int complain_of(const char *path, int err)
+{
+	complain("cannot keep an older file as '%s': %s", path, strerror(-err));
+	return err;
+}
+
+/* Checks that the `keep` names are free, or files that may be replaced. 0, or an exit status after
+ * a line on stderr. */
+static int rotation_check(const struct outfile *f, unsigned keep)
+{
+	int err = 0;
+	if (!f->part) {
+		complain("'%s' is written in place, so older files cannot be kept beside it "
+			 "(--rotate)",
+			 f->path);
+		return EXIT_USAGE;
+	}
+	for (unsigned n = 1; !err && n < keep; n++) {
+		char *path = path_of(f, n);
+		err = path ? check_name(f, path) : -ENOMEM;
+		if (err)
+			complain_of(path ? path : f->path, err);
+		free(path);
+	}
+	return err ? EXIT_ERROR : 0;
+}
+
+static int shift(const struct outfile *f, const char *from, const char *to)
+{
+	int err = check_name(f, from);
+	if (!err)
+		err = check_name(f, to);
+	if (!err && renameat(f->dir_fd, base_of(f, from), f->dir_fd, base_of(f, to)) &&
+	    errno != ENOENT)
+		err = -errno;
+	return err ? complain_of(to, err) : 0;
+}
+
+/*
+ * Frees the name FILE: renames each file to the next number and removes the keep-th. 0 or -errno
+ * after a line on stderr.
+ */
+static int rotation_shift(struct outfile *f, unsigned keep)
+{
+	int err = 0;
+	/* From the last number down, so that each name is free when a file is renamed to it. */
+	for (unsigned n = keep - 1; !err && n; n--) {
+		char *from = path_of(f, n - 1), *to = path_of(f, n);
+		err = from && to ? shift(f, from, to) : -ENOMEM;
+		free(from);
+		free(to);
+	}
+	struct stat st;
+	bool has_old = !fstatat(f->dir_fd, f->base, &st, AT_SYMLINK_NOFOLLOW);
+	/* With one file to keep, the old one is replaced, whichever run wrote it. */
+	f->existed = has_old && keep == 1 && !check_name(f, f->path);
+	if (f->existed)
+		f->old = file_id_of(&st);
+	return err;
+}
+
+/*
+ * The parts of an output that other runs have left or are writing (outfile.h). They are reported,
+ * never changed: a recording belongs to the user who made it.
+ */
+
+#define REPORTS_MAX 4
+
+struct search {
+	const struct outfile *f;
+	const struct file_id *inputs;
+	unsigned input_count;
+	unsigned reports;
+};
+
+/* FILE.part and FILE.part.N, the names of outfile.c. */
+static bool is_part(const char *name, const char *base)
+{
+	size_t len = strlen(base);
+	if (strncmp(name, base, len) || strncmp(name + len, ".part", 5))
+		return false;
+	const char *n = name + len + 5;
+	return !*n || (*n == '.' && n[1] && n[1 + strspn(n + 1, "0123456789")] == '\0');
+}
+
+static void report_left(const char *path, const char *part, bool is_capture)
+{
+	char mark[64];
+	snprintf(mark, sizeof(mark), "recovered%s", part + strlen(path) + strlen(".part"));
+	char *to = outfile_marked(path, mark);
+	if (to && is_capture)
+		complain("'%s' was left by an earlier run; to recover it: ebtrace '%s' -o '%s'",
+			 part, part, to);
+	else if (to)
+		complain("'%s' was left by an earlier run; to keep it: mv '%s' '%s'", part, part,
+			 to);
+	free(to);
+}
+
+static void report(const struct outfile *f, const char *name, int fd)
+{
+	char *part;
+	if (asprintf(&part, "%.*s%s", (int)(f->base - f->path), f->path, name) < 0)
+		return;
+	uint8_t head[CAPTURE_HEAD_BYTES];
+	ssize_t n = pread(fd, head, sizeof(head), 0);
+	if (flock(fd, LOCK_SH | LOCK_NB))
+		complain("another run is writing '%s', now in '%s'", f->path, part);
+	else if (n > 0)
+		report_left(f->path, part, capture_is(head, (size_t)n));
+	free(part);
+}
+
+static bool is_known(const struct search *s, const struct stat *st)
+{
+	for (unsigned i = 0; i < s->input_count; i++)
+		if (file_id_is(&s->inputs[i], st))
+			return true;
+	return file_id_is(&s->f->id, st);
+}
+
+static void check(struct search *s, const char *name)
+{
+	struct stat st;
+	/* Type first: opening a device or a FIFO can have side effects. */
+	if (fstatat(s->f->dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) || !S_ISREG(st.st_mode) ||
+	    st.st_uid != geteuid() || is_known(s, &st))
+		return;
+	int fd = file_open(s->f->dir_fd, name, O_NOFOLLOW);
+	if (fd < 0)
+		return;
+	if (s->reports++ < REPORTS_MAX)
+		report(s->f, name, fd);
+	close(fd);
+}
+
+/* Prints a line on stderr for each part beside the part `f`: that of an interrupted run with the
+ * command that recovers it, that of an active run as such. Skips parts that are inputs now. */
+static void parts_report(const struct outfile *f, const struct file_id *inputs,
+			 unsigned input_count)
+{
+	struct search s = {.f = f, .inputs = inputs, .input_count = input_count};
+	int fd = openat(f->dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+	if (!dir) {
+		if (fd >= 0)
+			close(fd);
+		return;
+	}
+	for (struct dirent *e; (e = readdir(dir));)
+		if (is_part(e->d_name, f->base))
+			check(&s, e->d_name);
+	closedir(dir);
+	if (s.reports > REPORTS_MAX)
+		complain("and %u more part%s of '%s'", s.reports - REPORTS_MAX,
+			 plural(s.reports - REPORTS_MAX), f->path);
+}
 
 /* The input files of the command line; a missing one is reported when it is opened. */
 struct input_files {

@@ -5,8 +5,33 @@
 
 #include "elf/elf.h"
 #include "runtime/alloc_markers.h"
-#include "runtime/ebtrace_probes.h"
+#include "runtime/marker_args.h"
 #include "runtime/ocaml/ocaml.h"
+#include "runtime/runtime.h"
+
+/* Programs that link libebtrace-probes, recognised by its markers. */
+
+static void recognise(int fd, struct elf *elf, struct runtime_file *ret)
+{
+	struct notes notes;
+	(void)elf;
+	if (notes_read(fd, "ebtrace", &notes))
+		return;
+	for (uint32_t i = 0; i < notes.sites; i++) {
+		bool ours = marker_args_match(&notes.site[i]);
+		ret->markers += ours;
+		ret->refused_markers += !ours;
+	}
+	notes_done(&notes);
+}
+
+static const char *const libraries[] = {"libebtrace-probes.", NULL};
+
+static const struct runtime runtime_ebtrace_probes = {
+	.language = &languages[LANGUAGE_EBTRACE_PROBES],
+	.libraries = libraries,
+	.recognise = recognise,
+};
 
 const struct runtime *const runtimes[RUNTIMES] = {&runtime_ebtrace_probes, &runtime_ocaml};
 

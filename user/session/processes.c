@@ -7,6 +7,46 @@
 
 #include "base/array.h"
 
+/*
+ * The table of lanes: assigns dense ids, from 1, and keeps of each which process it belongs to and
+ * which domain or thread it is. The lanes of a process form a list, so they are released together;
+ * a released id is assigned again. Which domain or thread has which lane is the process's own
+ * (session/processes.h), through which everybody else uses this table. Not thread-safe.
+ */
+
+static void process_lanes_done(struct process_lanes *t)
+{
+	free(t->at);
+	*t = (struct process_lanes){0};
+}
+
+/* Adds a lane, a copy of *lane, before lane->next. Its id; 0: no memory. */
+static uint32_t process_lanes_add(struct process_lanes *t, const struct process_lane *lane)
+{
+	uint32_t id = t->spare;
+	if (id) {
+		t->spare = t->at[id].next;
+		t->at[id] = *lane;
+		return id;
+	}
+	if (!array_reserve(t->at, t->cap, t->count + 1))
+		return 0;
+	t->at[++t->count] = *lane;
+	return t->count;
+}
+
+/* Releases the lane and those behind it in its list. 0 does nothing. */
+static void process_lanes_release(struct process_lanes *t, uint32_t first)
+{
+	if (!first)
+		return;
+	uint32_t last = first;
+	while (t->at[last].next)
+		last = t->at[last].next;
+	t->at[last].next = t->spare;
+	t->spare = first;
+}
+
 #define KINDS_KEPT 64 /* kinds of programs in a run; they are the traced programs' texts */
 
 /* Room for one more entry. */

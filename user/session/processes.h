@@ -32,7 +32,6 @@
 #include "base/map.h"
 #include "session/alloc_trace.h"
 #include "session/mappings.h"
-#include "session/process_lanes.h"
 #include "session/strings.h"
 #include "session/timebase.h"
 #include "session/traits.h"
@@ -41,6 +40,18 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+struct process_lane {
+	uint32_t process; /* index in the registry */
+	uint32_t tid;	  /* of a thread outside of any domain; else 0 */
+	uint32_t next;	  /* lane of the same process, added before it; 0: none */
+	uint16_t domain;  /* EBT_NO_DOMAIN: the thread, or the process outside of its domains */
+};
+struct process_lanes {
+	struct process_lane *at; /* by id */
+	uint32_t count, cap;	 /* ids up to count have been assigned */
+	uint32_t spare;		 /* list of the released */
+};
 
 #define PROCESS_TICK_NS 10000000u /* the kernel's times of starts and of files are so coarse */
 #define PROCESS_UNKNOWN 0	  /* the index that stands for no known process */

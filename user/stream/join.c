@@ -1,12 +1,188 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "stream/join.h"
 
+#include "base/array.h"
 #include "session/kinds.h"
+#include "session/processes.h"
 #include "stream/event_word.h"
-#include "stream/join_rings.h"
+#include "stream/ordinals.h"
+#include <ebtrace/event.h>
 #include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+
+/*
+ * What join knows of each ring, in an array by lane (session/processes.h). An entry holds what every
+ * event of the ring is compared with and changes, and no more: the entries of many rings share few
+ * cache lines. The rest, which losses and late events need, is allocated at the ring's first event.
+ *
+ * A life of a ring is the time in which one program writes to it; its ordinals begin at 0 again in
+ * the next one. This module keeps the state; join decides when a life ends.
+ */
+
+/* Reported as lost, and not delivered since. */
+struct missing {
+	uint64_t events, words;
+};
+#define JOIN_UNREAD 16
+/* What only losses and late events need. */
+struct ring_past {
+	bool has_file; /* events of this life were read from a ring file */
+	/* Lives before this one of which no file was read yet, and how many events each had. */
+	uint32_t unread, unread_next[JOIN_UNREAD];
+	uint32_t stale_next;  /* with RING_STALE: of the life whose file is read */
+	uint32_t history_end; /* ordinals before it are of the history */
+	struct ordinals ordinals;
+	struct ebt_event lost; /* with RING_HAS_LOSS: to be reported before the next event */
+	struct missing missing, history;
+	struct join_ring *before; /* with RING_BEHIND: the life that the late file interrupts */
+};
+enum ring_flag {
+	RING_STARTED = 1 << 0,	/* an event was delivered in this life */
+	RING_HAS_LOSS = 1 << 1, /* the ring has reported a loss since its last event */
+	RING_ENDED = 1 << 2,	/* its process, or that one's program, has ended */
+	RING_STALE = 1 << 3,	/* its late events are of an earlier life's file */
+	RING_BEHIND = 1 << 4,	/* a file found late is read; past->before goes on behind it */
+};
+struct join_ring {
+	uint64_t next;		    /* ordinal of the next event, not wrapped */
+	uint64_t last_ts, last_pos; /* of the last event; as in an event, copied at once */
+	uint32_t last_size;
+	uint32_t flags;		/* of enum ring_flag */
+	struct ring_past *past; /* NULL: the ring had no event yet */
+};
+struct join_rings {
+	struct join_ring *at; /* by lane */
+	uint32_t lanes;
+};
+
+static struct join_ring *join_rings_add(struct join_rings *rs, uint32_t lane);
+
+/* The entry of a lane, whose `flags` are 0 while the ring had no event; NULL: no entry. */
+static inline struct join_ring *join_rings_at(const struct join_rings *rs, uint32_t lane)
+{
+	return lane < rs->lanes ? &rs->at[lane] : NULL;
+}
+
+/* The ring of a lane, added at the first call; NULL: no memory, or the lane is 0. Pointers to
+ * others are invalid afterwards. */
+static inline struct join_ring *join_rings_get(struct join_rings *rs, uint32_t lane)
+{
+	struct join_ring *r = join_rings_at(rs, lane);
+	return r && r->past ? r : join_rings_add(rs, lane);
+}
+
+static void free_before(struct ring_past *past)
+{
+	if (past->before)
+		free(past->before->past);
+	free(past->before);
+}
+
+static void free_past(struct ring_past *past)
+{
+	if (past)
+		free_before(past);
+	free(past);
+}
+
+/* Zeroed memory holds no ring. */
+static void join_rings_done(struct join_rings *rs)
+{
+	for (uint32_t i = 0; i < rs->lanes; i++)
+		free_past(rs->at[i].past);
+	free(rs->at);
+	*rs = (struct join_rings){0};
+}
+
+/* private */
+static struct join_ring *join_rings_add(struct join_rings *rs, uint32_t lane)
+{
+	if (!lane)
+		return NULL;
+	if (!array_room(rs->at, rs->lanes, lane))
+		return NULL;
+	struct join_ring *r = &rs->at[lane];
+	r->past = calloc(1, sizeof(*r->past));
+	return r->past ? r : NULL;
+}
+
+/* Starts another life of the ring. */
+static void join_ring_renew(struct join_ring *r)
+{
+	struct ring_past *past = r->past, next = {.stale_next = past->stale_next};
+	/* Of more, the oldest is forgotten. */
+	bool is_unread = r->flags & RING_STARTED && !past->has_file;
+	uint32_t skipped = is_unread && past->unread == JOIN_UNREAD;
+	for (uint32_t i = skipped; i < past->unread; i++)
+		next.unread_next[next.unread++] = past->unread_next[i];
+	if (is_unread)
+		next.unread_next[next.unread++] = (uint32_t)r->next;
+	free_before(past);
+	*past = next;
+	*r = (struct join_ring){.past = past, .flags = r->flags & RING_STALE};
+}
+
+/* Starts a life that a file found late has, unless there is no memory: then another life starts. */
+static void join_ring_interrupt(struct join_ring *r)
+{
+	struct ring_past *past = calloc(1, sizeof(*past));
+	struct join_ring *before = calloc(1, sizeof(*before));
+	if (!past || !before) {
+		free(past);
+		free(before);
+		join_ring_renew(r);
+		return;
+	}
+	*before = *r;
+	past->before = before;
+	*r = (struct join_ring){.past = past, .flags = RING_BEHIND};
+}
+
+/* Goes on with the life that the late files have interrupted. */
+static void join_ring_resume(struct join_ring *r)
+{
+	struct ring_past *past = r->past;
+	struct join_ring *before = past->before;
+	*r = *before;
+	free(before);
+	free(past);
+}
+
+/* The file of the oldest life that lacks one is read; false: none does. */
+static bool join_ring_take_unread(struct join_ring *r)
+{
+	struct ring_past *past = r->past;
+	if (!past->unread)
+		return false;
+	past->stale_next = past->unread_next[0];
+	memmove(past->unread_next, past->unread_next + 1,
+		--past->unread * sizeof(*past->unread_next));
+	return true;
+}
+
+/* Marks the rings of a process as ended: its program has. */
+static void join_rings_end(struct join_rings *rs, const struct process *p)
+{
+	for (uint32_t i = 0; i < p->lanes; i++) {
+		struct join_ring *r = join_rings_at(rs, p->lane[i]);
+		if (r && r->past)
+			r->flags |= RING_ENDED;
+	}
+}
+
+/* Drops the rings of a process. */
+static void join_rings_forget(struct join_rings *rs, const struct process *p)
+{
+	for (uint32_t i = 0; i < p->lanes; i++) {
+		struct join_ring *r = join_rings_at(rs, p->lane[i]);
+		if (!r)
+			continue;
+		free_past(r->past);
+		*r = (struct join_ring){0};
+	}
+}
 
 #define SOURCE_FLAGS (EBT_F_RING | EBT_F_BPF)
 

@@ -9,10 +9,25 @@
 #define ENGINE_LIVE_FOLLOW_H
 
 #include <stdbool.h>
+#include <sys/types.h>
 
 #include "engine/context.h"
-#include "engine/live/followed_usage.h"
 #include "engine/loop.h"
+#include "session/session.h"
+
+#define FOLLOWED_COMM_BYTES 32 /* as of struct process */
+struct followed_usage {
+	pid_t pid;
+	uint32_t process;	     /* its index in the registry */
+	char comm[32];		     /* its name when that was last read */
+	uint64_t user_ns, system_ns; /* that it had used before the run */
+	uint64_t peak_rss_bytes;     /* with its ring; 0: not known */
+};
+/* When the process began (CLOCK_MONOTONIC, ns); now, if that is not known. */
+uint64_t followed_usage_began_ns(const struct followed_usage *a, const struct session *s);
+/* Writes what it has used so far, and its name, to its entry, if that is announced. Call it now and
+ * then: a process may end at any time. */
+void followed_usage_note(struct followed_usage *a, struct session *s);
 
 struct follow;
 

@@ -13,17 +13,75 @@
 #include "base/plural.h"
 #include "codec/ring/ids.h"
 #include "engine/faults.h"
+#include "engine/live/follow.h"
 #include "engine/live/inbox.h"
 #include "engine/live/known_rings.h"
 #include "engine/live/ring_births.h"
 #include "engine/live/ring_dirs.h"
 #include "engine/live/ring_notes.h"
-#include "engine/live/ring_warnings.h"
 #include "engine/live/unread_rings.h"
 #include "proc/process.h"
 #include "proc/ringfile.h"
 #include "proc/timens.h"
 #include "runtime/inspect.h"
+#include "session/language.h"
+
+/*
+ * Reports what keeps the rings of a process from being read as they were written: once for each
+ * process. It changes nothing.
+ */
+
+/* The first that is the same file as one before it; n: none is. */
+static int find_same(const struct ringfile *found, int n)
+{
+	struct stat st[RINGFILE_MAX];
+	for (int i = 0; i < n; i++) {
+		if (fstat(found[i].fd, &st[i]))
+			st[i] = (struct stat){0};
+		for (int j = 0; j < i; j++)
+			if (st[i].st_ino && st[i].st_ino == st[j].st_ino &&
+			    st[i].st_dev == st[j].st_dev)
+				return i;
+	}
+	return n;
+}
+
+/* The n rings, RINGFILE_MAX at most, were found open in the process. */
+static void ring_warnings_report(const struct report *r, struct followed *p,
+				 const struct ringfile *found, int n)
+{
+	/* OCaml names its file by the pid alone: each runtime of a process opens, and clears, it. */
+	int same = p->told_mixed ? n : find_same(found, n);
+	if (same < n)
+		report_at(r, LOG_NORMAL,
+			  "process %d: several runtimes in it write to one ring file, '%s': each "
+			  "that starts clears it, and their events are mixed up",
+			  p->pid, found[same].path);
+	p->told_mixed |= same < n;
+	if (n == RINGFILE_MAX && !p->told_many)
+		report_at(r, LOG_NORMAL,
+			  "process %d has %d rings: others that it may have are not read", p->pid,
+			  n);
+	p->told_many |= n == RINGFILE_MAX;
+}
+
+/* The ring of a process is read, and has not what --blame or --stack want. */
+static void ring_warnings_unexplained(const struct engine *e, struct followed *p)
+{
+	const struct engine_options *o = e->options;
+	const struct traits_language *language = language_traits(p->release).language;
+	if (p->told_unexplained || !(o->blame || o->stacks) ||
+	    !(e->session->origins & ORIGIN_BPF) || !language || language->has_markers)
+		return;
+	report_at(
+		&e->report, LOG_NORMAL,
+		"process %d: its ring is on, and is read: %s%s%s%s; see --mode probes", p->pid,
+		o->blame ? "while it has several threads, what its pauses were made of is not known"
+			 : "",
+		o->faults ? ", page faults are not timed" : "", o->blame && o->stacks ? ", " : "",
+		o->stacks ? "its events have no stacks" : "");
+	p->told_unexplained = true;
+}
 
 /* For so long without progress a ring that cannot be opened holds up the end of a run. */
 #define STUCK_NS 1000000000ull

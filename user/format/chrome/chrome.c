@@ -1,16 +1,227 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "format/chrome/chrome.h"
 
-#include "format/chrome/json.h"
+#include "base/json.h"
 #include "format/derived_tracks.h"
 #include "format/json_args.h"
 #include "format/rows.h"
 #include "session/event_stack.h"
 #include "session/names.h"
+#include "session/offcpu.h"
+#include "session/session.h"
+#include "stream/name_slots.h"
+#include "stream/sink.h"
 #include "stream/tracks.h"
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+
+/*
+ * The pieces of an event in Chrome's JSON trace format, and the events that need nothing but
+ * themselves. Which events there are, and in what order, is chrome.c's.
+ */
+
+#define CHROME_HEAD_BYTES 96
+/* The text of an event up to its pid, of one kind and name. Copied whole. */
+struct chrome_head {
+	uint16_t len; /* 0: it is longer than text, or there was no memory */
+	char text[CHROME_HEAD_BYTES];
+};
+struct chrome_json {
+	const struct session *session;
+	struct buf buf;
+	struct json json;
+	struct name_slots slots;
+	struct chrome_head heads[NAME_SLOTS];
+	bool started; /* the array has its bracket and an element */
+};
+
+static void chrome_json_close(struct chrome_json *c, char *end);
+
+#define BUFFER_BYTES (128 * 1024)
+
+/* Microseconds with the nanoseconds behind the point: 24 bytes at most. */
+static char *format_us(char *p, uint64_t ns)
+{
+	unsigned rest = (unsigned)(ns % 1000);
+	p = buf_format_u64(p, ns / 1000);
+	p[0] = '.';
+	p[1] = (char)('0' + rest / 100);
+	p[2] = (char)('0' + rest / 10 % 10);
+	p[3] = (char)('0' + rest % 10);
+	return p + 4;
+}
+
+/* A time in microseconds with exactly three digits behind the point. */
+static void chrome_json_us(struct chrome_json *c, const char *key, uint64_t ns)
+{
+	json_key(&c->json, key);
+	json_end(&c->json, format_us(json_begin(&c->json), ns), true);
+}
+
+/* Opens the object of an event, whose fields follow as of any object. category may be NULL. */
+static void chrome_json_open(struct chrome_json *c, char phase, const char *name,
+			     const char *category)
+{
+	char *p = buf_room(&c->buf);
+	/* The bracket stands where the comma will. */
+	*p++ = c->started ? ',' : '[';
+	p = JSON_FORMAT_RAW(p, "\n{\"ph\":\"");
+	*p++ = phase;
+	p = JSON_FORMAT_RAW(p, "\",\"name\":");
+	json_end(&c->json, p, false);
+	c->started = true;
+	json_string(&c->json, name, strlen(name));
+	if (category)
+		json_key_str(&c->json, "cat", category);
+}
+
+/* Where: after other fields. */
+static void chrome_json_row(struct chrome_json *c, uint32_t pid, uint32_t tid)
+{
+	json_key_u64(&c->json, "pid", rows_pid(pid));
+	json_key_u64(&c->json, "tid", tid);
+}
+
+static void chrome_json_open_args(struct chrome_json *c)
+{
+	json_key_open(&c->json, "args", '{');
+}
+
+/* and the event */
+static void chrome_json_close_args(struct chrome_json *c)
+{
+	json_close(&c->json, '}');
+	chrome_json_close(c, buf_room(&c->buf));
+}
+
+static void chrome_json_metadata(struct chrome_json *c, const char *what, uint32_t pid,
+				 uint32_t tid, const char *key, const char *value)
+{
+	chrome_json_open(c, 'M', what, NULL);
+	chrome_json_row(c, pid, tid);
+	chrome_json_open_args(c);
+	json_key_str(&c->json, key, value);
+	chrome_json_close_args(c);
+}
+
+/* Thread, CPU and stack, where they are known, as args. */
+static void chrome_json_who(struct chrome_json *c, const struct ebt_event *ev)
+{
+	if (ev->tid)
+		json_key_u64(&c->json, "tid", ev->tid);
+	if (ev->cpu != EBT_NO_CPU)
+		json_key_u64(&c->json, "cpu", ev->cpu);
+	if (ev->flags & EBT_F_LATE)
+		json_key_bool(&c->json, "late", true);
+	if (event_stack_is_shown(ev))
+		event_stack_json(c->session, ev->stack, &c->json);
+}
+
+static void chrome_json_instant(struct chrome_json *c, const struct ebt_event *ev,
+				const struct row *row)
+{
+	char scratch[NAMES_MADE_BYTES];
+	chrome_json_open(c, 'i', names_label(c->session, ev, scratch), rows_category(ev->kind));
+	chrome_json_row(c, row->pid, row->tid);
+	chrome_json_us(c, "ts", ev->ts);
+	json_key_str(&c->json, "s", ev->kind == EBT_PROCESS ? "p" : "t");
+	chrome_json_open_args(c);
+	json_args(&c->json, c->session, ev);
+	chrome_json_who(c, ev);
+	chrome_json_close_args(c);
+}
+
+/* The interval of an EBT_OFFCPU. */
+static void chrome_json_offcpu(struct chrome_json *c, const struct ebt_event *ev,
+			       const struct row *row)
+{
+	struct offcpu o;
+	offcpu_get(c->session, ev, &o);
+	chrome_json_open(c, 'X', kinds_offcpu_reason_name(o.reason), rows_category(ev->kind));
+	chrome_json_row(c, row->pid, row->tid);
+	chrome_json_us(c, "ts", o.begin_ns);
+	chrome_json_us(c, "dur", o.end_ns - o.begin_ns);
+	chrome_json_open_args(c);
+	json_args(&c->json, c->session, ev);
+	chrome_json_who(c, ev);
+	chrome_json_close_args(c);
+}
+
+static void put_head(struct chrome_json *c, const struct ebt_event *ev)
+{
+	char scratch[NAMES_MADE_BYTES];
+	chrome_json_open(c,
+			 ev->kind == EBT_BEGIN ? 'B'
+			 : ev->kind == EBT_END ? 'E'
+					       : 'C',
+			 names_label(c->session, ev, scratch), rows_category(ev->kind));
+}
+
+/*
+ * Nearly all events are of a few kinds, with a few ids: their first part is written once, by the
+ * code that writes every other event, and copied from then on.
+ */
+static void make_head(struct chrome_json *c, struct chrome_head *h, const struct ebt_event *ev)
+{
+	struct buf text, out = c->buf;
+	bool started = c->started;
+	h->len = 0;
+	if (buf_init(&text, -1, BUF_ROOM_MAX))
+		return;
+	c->buf = text;
+	c->started = true;
+	put_head(c, ev);
+	text = c->buf;
+	c->buf = out;
+	c->started = started;
+	if (!text.err && text.len <= sizeof(h->text)) {
+		h->len = (uint16_t)text.len;
+		memcpy(h->text, text.data, text.len);
+	}
+	buf_done(&text);
+}
+
+/*
+ * The fast way for EBT_BEGIN, EBT_END and EBT_COUNTER: all up to the time at once, returned is
+ * where more may be added, less than 512 bytes. It is closed by chrome_json_close(). Never NULL.
+ */
+static char *chrome_json_common(struct chrome_json *c, const struct ebt_event *ev,
+				const struct row *row, uint64_t ts)
+{
+	bool is_new;
+	struct chrome_head *h = &c->heads[name_slots_find(&c->slots, ev, &is_new)];
+	if (is_new)
+		make_head(c, h, ev);
+	if (!h->len)
+		put_head(c, ev);
+	char *p = json_format_part(buf_room(&c->buf), h->text, sizeof(h->text), h->len);
+	p = JSON_FORMAT_KEY_U64(p, "pid", rows_pid(row->pid));
+	p = JSON_FORMAT_KEY_U64(p, "tid", row->tid);
+	return format_us(JSON_FORMAT_KEY(p, "ts"), ts);
+}
+
+static void chrome_json_close(struct chrome_json *c, char *end)
+{
+	*end = '}';
+	json_end(&c->json, end + 1, true);
+}
+
+/* Of zeroed memory; writes to fd behind a thread. 0 or -errno. done() works on what is zeroed,
+ * too. */
+static int chrome_json_init(struct chrome_json *c, const struct session *s, int fd)
+{
+	c->session = s;
+	c->json.out = &c->buf;
+	name_slots_init(&c->slots, s);
+	return buf_init_behind(&c->buf, fd, BUFFER_BYTES, SINK_BEHIND_BYTES);
+}
+
+static void chrome_json_done(struct chrome_json *c)
+{
+	buf_done(&c->buf);
+	name_slots_done(&c->slots);
+}
 
 /* No event is longer, but for payloads that no ring can hold. */
 #define EVENT_BYTES	(32 * 1024)

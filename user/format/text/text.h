@@ -12,9 +12,28 @@
 #ifndef FORMAT_TEXT_TEXT_H
 #define FORMAT_TEXT_TEXT_H
 
-#include "format/text/columns.h"
 #include "session/session.h"
 #include "stream/sink.h"
+
+#define TEXT_COLUMNS_BYTES 160 /* more than the columns ever need */
+enum text_time { TEXT_TIME_START, TEXT_TIME_DELTA, TEXT_TIME_WALL };
+/* Zeroed but for the session and the time. */
+struct text_columns {
+	const struct session *session;
+	enum text_time time;
+	bool has_first, has_cpus;
+	uint64_t first_ns, last_ns;
+	/* The text of the seconds, made when they change. */
+	uint64_t seconds;
+	uint32_t seconds_len; /* 0: not made yet */
+	char seconds_text[24];
+};
+/* The columns of the last event of a lane, from process to CPU; zeroed at first. */
+struct text_who {
+	uint32_t tid, len; /* len 0: not made yet */
+	uint16_t cpu;
+	char text[48];
+};
 
 /* Writes to fd, which stays the caller's. 0 or -ENOMEM. */
 int text_new(const struct session *s, int fd, struct sink **ret);

@@ -2,8 +2,10 @@
 #include "source/bpf/files.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
@@ -11,6 +13,363 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "proc/memory_reader.h"
+
+/*
+ * The probe links: one for a file in one process, or, if the attacher can share it, one for all
+ * processes that run the file (the BPF program then reads the process's slot from a map). A shared
+ * link stays open when its last process ends, for the next one; of those that nobody uses the one
+ * that was used longest ago is closed when there are too many. Untraced processes that run the file hit its probes, too: if they do so
+ * often, the link is closed and each traced process gets one of its own.
+ */
+
+#define MAX_IDLE	  256 /* links that are kept though nobody uses them */
+#define MAX_FOREIGN_PER_S 10000
+#define CHECK_FOREIGN_NS  1000000000ull
+
+static void bpf_links_drop(struct attach_env *env, const struct attacher *by,
+			   struct attach_plan *plan)
+{
+	free(plan->site);
+	if (plan->key && by->unplan)
+		by->unplan(env, plan->key);
+	*plan = (struct attach_plan){0};
+}
+
+/* Plans a link: 0, or -errno with nothing planned. The plan is either attached or dropped. */
+static int bpf_links_plan(struct attach_env *env, const struct attacher *by, void *state,
+			  bool shared, struct attach_plan *ret)
+{
+	struct attach_plan plan = {0};
+	int err = by->plan(state, shared, &plan);
+	if (err)
+		bpf_links_drop(env, by, &plan);
+	else
+		*ret = plan;
+	return err;
+}
+
+/* Makes a planned link. The number of its sites (0: none were planned, no link), or -errno. */
+static int bpf_links_attach(struct bpf_links *l, struct attach_env *env, const struct attacher *by,
+			    struct attach_plan *plan, int file, pid_t pid, struct bpf_link *ret)
+{
+	int fd = plan->sites ? l->attach(l->ctx, by->program, file, pid, plan->site, plan->sites)
+			     : 0;
+	if (fd < 0 || !plan->sites) {
+		bpf_links_drop(env, by, plan);
+		return fd;
+	}
+	*ret = (struct bpf_link){.by = by, .fd = fd, .sites = plan->sites, .key = plan->key};
+	l->sites += plan->sites;
+	free(plan->site);
+	*plan = (struct attach_plan){0};
+	return (int)ret->sites;
+}
+
+int bpf_links_open(struct bpf_links *l, struct attach_env *env, const struct attacher *by,
+		   void *state, int file, pid_t pid, struct bpf_link *ret)
+{
+	struct attach_plan plan;
+	int err = bpf_links_plan(env, by, state, pid <= 0, &plan);
+	return err ? err : bpf_links_attach(l, env, by, &plan, file, pid, ret);
+}
+
+static void bpf_links_close(struct bpf_links *l, struct attach_env *env, struct bpf_link *link)
+{
+	if (link->fd < 0)
+		return;
+	if (link->by->unplan)
+		link->by->unplan(env, link->key);
+	close(link->fd);
+	l->sites -= link->sites;
+	link->fd = -1;
+	link->sites = 0;
+}
+
+/* Closes a link whose probes are gone. False: they were. */
+static bool bpf_links_check(struct bpf_links *l, struct attach_env *env, struct bpf_link *link)
+{
+	if (link->fd < 0 || !l->holds || l->holds(link->fd))
+		return true;
+	bpf_links_close(l, env, link);
+	return false;
+}
+
+static struct bpf_shared *find(const struct bpf_links *l, uint64_t dev, uint64_t inode)
+{
+	struct bpf_shared *sh = ptrmap_get(&l->shared, hash_file(dev, inode));
+	return sh && sh->inode == inode && sh->dev == dev ? sh : NULL;
+}
+
+static void remove_idle(struct bpf_links *l, struct bpf_shared *sh)
+{
+	*(sh->prev_idle ? &sh->prev_idle->next_idle : &l->first_idle) = sh->next_idle;
+	*(sh->next_idle ? &sh->next_idle->prev_idle : &l->last_idle) = sh->prev_idle;
+	l->idles--;
+}
+
+static void put_idle(struct bpf_links *l, struct attach_env *env, struct bpf_shared *sh)
+{
+	if (l->idles == MAX_IDLE) {
+		struct bpf_shared *first = l->first_idle;
+		remove_idle(l, first);
+		bpf_links_close(l, env, &first->link);
+		free(ptrmap_remove(&l->shared, hash_file(first->dev, first->inode)));
+	}
+	sh->prev_idle = l->last_idle;
+	sh->next_idle = NULL;
+	*(l->last_idle ? &l->last_idle->next_idle : &l->first_idle) = sh;
+	l->last_idle = sh;
+	l->idles++;
+}
+
+static struct bpf_shared *add(struct bpf_links *l, struct attach_env *env, uint64_t dev,
+			      uint64_t inode)
+{
+	bool is_new;
+	struct bpf_shared *sh = ptrmap_make(&l->shared, hash_file(dev, inode), &is_new);
+	if (!sh || !is_new) /* another file has the same key */
+		return NULL;
+	sh->dev = dev;
+	sh->inode = inode;
+	sh->link.fd = -1;
+	put_idle(l, env, sh);
+	return sh;
+}
+
+struct bpf_shared *bpf_links_share(struct bpf_links *l, struct attach_env *env, uint64_t dev,
+				   uint64_t inode)
+{
+	struct bpf_shared *sh = find(l, dev, inode);
+	if (!sh) {
+		sh = add(l, env, dev, inode);
+		/* Asked once: the answer may cost a look at all processes. */
+		if (sh && env->is_ours && !env->is_ours(env->ctx, dev, inode))
+			sh->gone_ns = now_ns();
+	}
+	if (!sh || sh->gone_ns)
+		return NULL;
+	if (!sh->users++)
+		remove_idle(l, sh);
+	return sh;
+}
+
+void bpf_links_leave(struct bpf_links *l, struct attach_env *env, struct bpf_shared *sh)
+{
+	if (!--sh->users)
+		put_idle(l, env, sh);
+}
+
+static void bpf_links_unshare(struct bpf_links *l, struct attach_env *env, struct bpf_shared *sh,
+			      uint64_t now_ns)
+{
+	if (sh->link.fd < 0)
+		return;
+	bpf_links_close(l, env, &sh->link);
+	sh->gone_ns = now_ns;
+}
+
+bool bpf_links_cover(const struct bpf_links *l, uint64_t dev, uint64_t inode, uint64_t born_ns)
+{
+	const struct bpf_shared *sh = find(l, dev, inode);
+	return sh && sh->link.fd >= 0 && sh->since_ns <= born_ns;
+}
+
+void bpf_links_check_foreign(struct bpf_links *l, struct attach_env *env, uint64_t now_ns)
+{
+	size_t at = 0;
+	for (struct bpf_shared *sh; (sh = ptrmap_next(&l->shared, &at));) {
+		uint64_t passed = now_ns - sh->checked_ns;
+		if (!sh->users && !bpf_links_check(l, env, &sh->link))
+			sh->cuts++;
+		if (sh->link.fd < 0 || passed < CHECK_FOREIGN_NS || !l->foreign)
+			continue;
+		uint64_t n = l->foreign(l->ctx, sh->link.key);
+		bool many = sh->checked_ns &&
+			    (n - sh->foreign) > MAX_FOREIGN_PER_S * (passed / CHECK_FOREIGN_NS);
+		sh->foreign = n;
+		sh->checked_ns = now_ns;
+		if (!many)
+			continue;
+		log_at(LOG_NORMAL, "other processes run a probed file, too, and often: from now on "
+				   "each process is probed by itself");
+		bpf_links_unshare(l, env, sh, now_ns);
+	}
+}
+
+void bpf_links_close_shared(struct bpf_links *l, struct attach_env *env)
+{
+	size_t at = 0;
+	for (struct bpf_shared *sh; (sh = ptrmap_next(&l->shared, &at));)
+		bpf_links_close(l, env, &sh->link);
+	ptrmap_free(&l->shared);
+	l->first_idle = l->last_idle = NULL;
+	l->idles = 0;
+}
+
+/*
+ * One attacher's probes in one file of one process, attached and detached as the attacher decides,
+ * by a link of its own or by one shared by all processes that run the file.
+ */
+
+/* True for a temporary error of ours; after any other there is no second attempt. */
+static bool attachment_may_retry(int err)
+{
+	return err == -EMFILE || err == -ENFILE || err == -ENOMEM || err == -EBUSY;
+}
+
+static bool is_given_up(const struct attachment *a)
+{
+	return a->err && !attachment_may_retry(a->err);
+}
+
+/* Leaves a->shared NULL where the file cannot be probed in all processes at once. */
+static void share(struct bpf_links *l, struct attach_env *env, struct attachment *a, int file)
+{
+	struct stat st;
+	if (env->share && a->by->is_shareable && a->by->is_shareable(a->state) && !fstat(file, &st))
+		a->shared = bpf_links_share(l, env, st.st_dev, st.st_ino);
+	a->cuts = a->shared ? a->shared->cuts : 0;
+}
+
+/* True if its probes were there and are gone: it is to be ended, and begun again. */
+static bool attachment_is_cut(struct bpf_links *l, struct attach_env *env, struct attachment *a)
+{
+	if (!a->by || !a->shared)
+		return a->by && !bpf_links_check(l, env, &a->link);
+	a->shared->cuts += !bpf_links_check(l, env, &a->shared->link);
+	return a->watched && a->cuts != a->shared->cuts;
+}
+
+/* Begins probing a file that `by` matches. 0; -errno: *ret is no attachment. */
+static int attachment_begin(struct bpf_links *l, struct attach_env *env, const struct attacher *by,
+			    const struct attach_process *process, const struct attach_file *file,
+			    struct attachment *ret)
+{
+	struct attachment a = {.by = by, .pid = process->pid, .link.fd = -1};
+	struct attach_file own = *file;
+	own.fd = a.file = fcntl(file->fd, F_DUPFD_CLOEXEC, 0);
+	if (a.file < 0)
+		return -errno;
+	int err = by->begin(env, process, &own, &a.state);
+	if (err) {
+		close(a.file);
+		return err;
+	}
+	share(l, env, &a, a.file);
+	*ret = a;
+	return 0;
+}
+
+/* The first process that is to be probed brings the link, which the others find in place. */
+static int update_shared(struct bpf_links *l, struct attach_env *env, struct attachment *a,
+			 enum attach_when when, uint64_t now_ns)
+{
+	struct bpf_shared *sh = a->shared;
+	if (when == ATTACH_NOT) {
+		/* It would pay for each event: probes and ring. */
+		bpf_links_unshare(l, env, sh, now_ns);
+		return 0;
+	}
+	if (a->watched || is_given_up(a) || when == ATTACH_LATER)
+		return 0;
+	if (!bpf_links_check(l, env, &sh->link))
+		a->cuts = ++sh->cuts;
+	if (sh->link.fd < 0) {
+		int n = bpf_links_open(l, env, a->by, a->state, a->file, 0, &sh->link);
+		a->err = n < 0 ? n : 0;
+		if (n <= 0)
+			return n;
+		sh->since_ns = clock_ns(CLOCK_MONOTONIC);
+	}
+	a->watched = true;
+	return (int)sh->link.sites;
+}
+
+static void leave_shared(struct bpf_links *l, struct attach_env *env, struct attachment *a)
+{
+	a->unshared_ns = a->watched ? a->shared->gone_ns : 0;
+	bpf_links_leave(l, env, a->shared);
+	a->shared = NULL;
+}
+
+static void close_file(struct attachment *a)
+{
+	if (a->file >= 0)
+		close(a->file);
+	a->file = -1;
+}
+
+/* Whether a link of its own is to be made. */
+static bool is_due(const struct attachment *a, enum attach_when when)
+{
+	return when == ATTACH_NOW && a->link.fd < 0 && !is_given_up(a) && a->file >= 0;
+}
+
+/* Plans ahead the link of its own that the next update will make: the number of its sites, 0: none.
+ * An error is left to the update. */
+static uint32_t attachment_plan(struct attach_env *env, struct attachment *a, uint64_t now_ns)
+{
+	if (a->shared || !is_due(a, ATTACH_NOW))
+		return 0;
+	if (!a->plan.site && is_due(a, a->by->update(a->state, now_ns)))
+		bpf_links_plan(env, a->by, a->state, false, &a->plan);
+	return a->plan.sites;
+}
+
+static int open_own(struct bpf_links *l, struct attach_env *env, struct attachment *a)
+{
+	if (!a->plan.site)
+		return bpf_links_open(l, env, a->by, a->state, a->file, a->pid, &a->link);
+	return bpf_links_attach(l, env, a->by, &a->plan, a->file, a->pid, &a->link);
+}
+
+/* Attaches or detaches. The number of sites attached by this call, or -errno. */
+static int attachment_update(struct bpf_links *l, struct attach_env *env, struct attachment *a,
+			     uint64_t now_ns)
+{
+	enum attach_when when = a->by->update(a->state, now_ns);
+	a->left_alone = when == ATTACH_NOT;
+	if (a->shared && !a->shared->gone_ns)
+		return update_shared(l, env, a, when, now_ns);
+	if (a->shared)
+		leave_shared(l, env, a);
+	if (when == ATTACH_NOT && a->link.fd >= 0) {
+		log_at(LOG_VERBOSE, "process %d records events itself now: no probes any more",
+		       a->pid);
+		bpf_links_close(l, env, &a->link);
+	}
+	if (!is_due(a, when))
+		return 0;
+	int n = open_own(l, env, a);
+	a->err = n < 0 ? n : 0;
+	if (!a->by->changes && !attachment_may_retry(n))
+		close_file(a);
+	return n;
+}
+
+/* The begin of the time in which probes were missing, if the process was not scanned since
+ * unwatched_ns; 0: they were not. */
+static uint64_t attachment_missed(const struct attachment *a, uint64_t unwatched_ns)
+{
+	if (a->unshared_ns)
+		return a->unshared_ns;
+	bool before = a->shared && a->shared->since_ns <= unwatched_ns;
+	return before ? 0 : unwatched_ns;
+}
+
+/* Detaches; a zeroed attachment is allowed. */
+static void attachment_end(struct bpf_links *l, struct attach_env *env, struct attachment *a)
+{
+	if (!a->by)
+		return;
+	bpf_links_close(l, env, &a->link);
+	bpf_links_drop(env, a->by, &a->plan);
+	if (a->shared)
+		bpf_links_leave(l, env, a->shared);
+	close_file(a);
+	a->by->end(a->state);
+	*a = (struct attachment){0};
+}
 
 /* Files of one process that are remembered. One that maps and unmaps ever new files has no other
  * limit; what it maps beyond is not looked into, which is reported. */

@@ -4,6 +4,9 @@
 #include "base/clock.h"
 
 #include <errno.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,9 +16,193 @@
 #include "codec/ring/ids.h"
 #include "proc/process.h"
 #include "proc/usage.h"
+#include "session/processes.h"
 #include "session/release.h"
 #include "source/bpf/account.h"
-#include "source/bpf/record.h"
+
+/* The layout of a record of the ring buffer (bpf/abi.h), by its type: where its body ends, what its time
+ * is, whether it is an event. */
+
+/* The bytes of a record of an event or of control before its payload; 0: it is neither. */
+static size_t bpf_record_body(const struct ebt_record *head)
+{
+	switch (head->type) {
+	case EBT_RECORD_MARKER:
+		return sizeof(struct ebt_marker_record);
+	case EBT_RECORD_OCAML:
+		return sizeof(struct ebt_ocaml_record);
+	case EBT_RECORD_ALLOC:
+		return sizeof(struct ebt_alloc_record);
+	case EBT_RECORD_PAGES:
+		return sizeof(struct ebt_page_record);
+	case EBT_RECORD_OFFCPU:
+		return sizeof(struct ebt_offcpu_record);
+	case EBT_RECORD_STACK:
+		return sizeof(struct ebt_stack_record);
+	case EBT_RECORD_THREAD:
+		return sizeof(struct ebt_thread_record);
+	}
+	return 0;
+}
+
+/* In all of them the time follows the head, and then the count of what was dropped. */
+#define HAS_BOTH(type)                                             \
+	(offsetof(struct type, ts) == sizeof(struct ebt_record) && \
+	 offsetof(struct type, dropped) == sizeof(struct ebt_record) + sizeof(uint64_t))
+_Static_assert(HAS_BOTH(ebt_marker_record) && HAS_BOTH(ebt_ocaml_record) &&
+		       HAS_BOTH(ebt_process_record) && HAS_BOTH(ebt_alloc_record) &&
+		       HAS_BOTH(ebt_page_record) && HAS_BOTH(ebt_offcpu_record) &&
+		       HAS_BOTH(ebt_stack_record) && HAS_BOTH(ebt_thread_record),
+	       "time and count are behind the head");
+
+/* Of a record that is not too short. */
+static uint64_t bpf_record_ns(const struct ebt_record *head)
+{
+	return ((const struct ebt_thread_record *)head)->ts;
+}
+
+static uint32_t bpf_record_dropped(const struct ebt_record *head)
+{
+	return ((const struct ebt_thread_record *)head)->dropped;
+}
+
+/* True for an event or control of a record that is not too short. */
+static bool bpf_record_is_control(const struct ebt_record *head)
+{
+	return head->type == EBT_RECORD_MARKER && head->site >= EBT_SITE_CONTROL;
+}
+
+/* The payload of a record of `size` bytes whose body has `body`; SIZE_MAX: the record is too short. */
+static size_t bpf_record_payload(const struct ebt_record *head, size_t size, size_t body)
+{
+	if (size < body)
+		return SIZE_MAX;
+	return head->size < size - body ? head->size : size - body;
+}
+
+/*
+ * What was lost on the way from the BPF programs, as EBT_LOST events in their place in time. Each
+ * record has the count of the events that had been dropped when it was reserved (bpf/abi.h):
+ *
+ *   counted   The first record with a higher count is preceded by a loss of so many events, of the
+ *             process if only one is traced, in the lane of the record and of its time. It cuts all
+ *             spans that no ring has. What no record follows is counted at the end of a poll.
+ *   cut       Lanes are not in the order of the records. Where the count has grown between two events
+ *             of a lane, and no counted loss is between their times, a loss of 0 events precedes the
+ *             second one: of the domain, or of the process for threads outside of any.
+ *
+ * So a lane has a loss between two events if anything of it may be missing there, wherever the
+ * tracer was when it was dropped. `since` is a time before which none of it was dropped.
+ */
+
+void bpf_losses_init(struct bpf_losses *l, struct bpf_lanes *lanes,
+		     const struct bpf_targets *targets, uint64_t begin_ns)
+{
+	*l = (struct bpf_losses){
+		.lanes = lanes, .targets = targets, .since_ns = begin_ns, .read_ns = begin_ns};
+}
+
+static struct ebt_event new_loss(uint32_t process, uint64_t events, uint64_t since_ns, uint64_t ts)
+{
+	return (struct ebt_event){
+		.ts = ts,
+		.pos = since_ns < ts ? since_ns : ts,
+		.process = process,
+		.kind = EBT_LOST,
+		.domain = EBT_NO_DOMAIN,
+		.cpu = EBT_NO_CPU,
+		.flags = EBT_F_BPF,
+		.arg = {events, 0},
+	};
+}
+
+/* Queues a counted loss, in the lane of a domain. */
+static int add_counted(struct bpf_losses *l, uint32_t slot, uint16_t domain, uint64_t events,
+		       uint64_t since_ns, uint64_t ts)
+{
+	bool alone = l->targets->last_serial == 1;
+	struct ebt_event ev =
+		new_loss(alone ? l->targets->first_process : PROCESS_UNKNOWN, events, since_ns, ts);
+	processes_none_lone(l->targets->processes, ev.pos);
+	l->last_ns = ts;
+	return bpf_lanes_put(l->lanes, slot, domain, &ev);
+}
+
+/* A record of a lane with this count of dropped events was received. 0 or -ENOMEM. */
+static int bpf_losses_record(struct bpf_losses *l, uint32_t slot, uint16_t domain, uint64_t ts,
+			     uint32_t dropped)
+{
+	int32_t more = (int32_t)(dropped - (uint32_t)l->seen);
+	l->is_here = more > 0;
+	if (more > 0) {
+		/* The time may be one that the traced program made up. */
+		uint64_t now = ts > l->poll_ns ? now_ns() : ts, at = ts < now ? ts : now;
+		int err = add_counted(l, slot, domain, (uint64_t)more, l->since_ns, at);
+		if (err)
+			return err;
+		l->seen += (uint64_t)more;
+	}
+	if (more >= 0 && ts > l->since_ns && ts <= l->poll_ns)
+		l->since_ns = ts;
+	return 0;
+}
+
+/* The event of such a record is queued next, of the program and in no ring. 0 or -ENOMEM. */
+static int bpf_losses_event(struct bpf_losses *l, uint32_t slot, const struct ebt_event *ev,
+			    uint32_t dropped)
+{
+	struct bpf_last *last = bpf_lanes_last(l->lanes, slot, ev->domain, ev->tid);
+	if (!last)
+		return -ENOMEM;
+	bool misses = last->is_known && (int32_t)(dropped - last->dropped) > 0;
+	bool is_cut = l->is_here || (l->last_ns > last->ts && l->last_ns < ev->ts);
+	int err = 0;
+	if (misses && !is_cut) {
+		struct ebt_event cut = new_loss(ev->process, 0, last->ts, ev->ts);
+		cut.domain = ev->domain;
+		cut.tid = ev->tid;
+		err = bpf_lanes_put(l->lanes, slot, ev->domain, &cut);
+	}
+	*last = (struct bpf_last){.ts = ev->ts, .dropped = dropped, .is_known = true};
+	return err;
+}
+
+int bpf_losses_count(struct bpf_losses *l, uint64_t dropped, uint64_t from_ns, uint64_t now_ns)
+{
+	uint64_t strays = l->strays - l->reported, more = dropped > l->seen ? dropped - l->seen : 0;
+	uint64_t since = strays && l->read_ns < l->since_ns ? l->read_ns : l->since_ns;
+	int err = 0;
+	if (strays + more)
+		err = add_counted(l, 0, EBT_NO_DOMAIN, strays + more, since, now_ns);
+	if (err)
+		return err;
+	l->seen += more;
+	l->reported = l->strays;
+	l->read_ns = from_ns;
+	if (from_ns > l->since_ns)
+		l->since_ns = from_ns;
+	return 0;
+}
+
+int bpf_losses_children(struct bpf_losses *l, uint64_t since_ns)
+{
+	struct ebt_event ev = new_loss(PROCESS_UNKNOWN, EBT_LOST_UNCOUNTED, since_ns, l->poll_ns);
+	return bpf_lanes_add(l->lanes, 0, &ev);
+}
+
+int bpf_losses_cut(struct bpf_losses *l, uint32_t process, uint64_t since_ns, uint64_t until_ns)
+{
+	struct ebt_event ev = new_loss(process, EBT_LOST_UNCOUNTED, since_ns, until_ns);
+	return bpf_lanes_add(l->lanes, 0, &ev);
+}
+
+int bpf_losses_unwatched(struct bpf_losses *l, uint32_t process, uint64_t since_ns,
+			 uint64_t until_ns)
+{
+	struct ebt_event ev = new_loss(process, EBT_LOST_UNCOUNTED, since_ns, until_ns);
+	ev.flags |= EBT_F_HISTORY;
+	return bpf_lanes_add(l->lanes, 0, &ev);
+}
 
 /* Between two looks at a record that waits for symbols. */
 #define RETRY_NS 2000000u

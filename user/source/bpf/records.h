@@ -6,11 +6,42 @@
 #ifndef SOURCE_BPF_RECORDS_H
 #define SOURCE_BPF_RECORDS_H
 
+#include <ebtrace/event.h>
+#include <stdbool.h>
+#include <stdint.h>
+
 #include "session/session.h"
 #include "source/bpf/lanes.h"
-#include "source/bpf/losses.h"
 #include "source/bpf/spool.h"
 #include "source/bpf/targets.h"
+
+/* Fields are private, but for strays and poll_ns. */
+struct bpf_losses {
+	struct bpf_lanes *lanes;
+	const struct bpf_targets *targets;
+	uint64_t poll_ns;  /* when the current poll began */
+	uint64_t strays;   /* events of unknown processes that are in no ring */
+	uint64_t reported; /* of these */
+	uint64_t seen;	   /* dropped events that a counted loss has reported */
+	uint64_t since_ns; /* all others were dropped later */
+	uint64_t read_ns;  /* all records from before were received, unless strays are among them */
+	uint64_t last_ns;  /* of the last counted loss; 0: none */
+	bool is_here;	   /* the last record was preceded by one, in its lane */
+};
+/* At now_ns so many events had been dropped, at from_ns not more; all records that were there have
+ * been received. 0 or -ENOMEM. */
+int bpf_losses_count(struct bpf_losses *l, uint64_t dropped, uint64_t from_ns, uint64_t now_ns);
+/* Losses are queued in these lanes; nothing was dropped before begin_ns. Both must outlive *l. */
+void bpf_losses_init(struct bpf_losses *l, struct bpf_lanes *lanes,
+		     const struct bpf_targets *targets, uint64_t begin_ns);
+/* A process ran from since_ns to until_ns without its probes: emitted as history. 0 or -ENOMEM. */
+int bpf_losses_unwatched(struct bpf_losses *l, uint32_t process, uint64_t since_ns,
+			 uint64_t until_ns);
+/* The probes of a process were gone between these times. 0 or -ENOMEM. */
+int bpf_losses_cut(struct bpf_losses *l, uint32_t process, uint64_t since_ns, uint64_t until_ns);
+/* Children of traced processes were not followed: what they did since then is lost. 0 or
+ * -ENOMEM. */
+int bpf_losses_children(struct bpf_losses *l, uint64_t since_ns);
 
 /* Changes that the reader of rings is notified of. */
 enum bpf_change {

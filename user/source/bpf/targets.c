@@ -17,6 +17,64 @@
 #include "bpf/abi.h"
 #include "proc/hold.h"
 
+/*
+ * Processes that ended before they were scanned, and before anybody had looked into their programs:
+ * of those that shared one, the last to end may be the first to be scanned. They are reported as
+ * unwatched when that has been done and there was something to watch.
+ */
+
+/* Each keeps its process in the registry. The oldest makes room for the next one: it is counted, and
+ * the count is reported at the end. */
+#define MAX_LIVES 256
+
+/* All take the registry of the processes, which is referred to for each life that is kept. */
+static void bpf_unseen_add(struct bpf_unseen *u, struct processes *ps, const struct bpf_life *life)
+{
+	if (!u->life)
+		u->life = calloc(MAX_LIVES, sizeof(*u->life));
+	if (!u->life || u->lives == MAX_LIVES)
+		u->left_out++;
+	if (!u->life)
+		return;
+	if (u->lives == MAX_LIVES) {
+		processes_unref(ps, u->life[0].process);
+		memmove(u->life, u->life + 1, --u->lives * sizeof(*u->life));
+	}
+	processes_ref(ps, life->process);
+	u->life[u->lives++] = *life;
+}
+
+/* Calls fn for each of which it has become known since the last call that something was missed. */
+static void
+bpf_unseen_report(struct bpf_unseen *u, struct processes *ps, const struct bpf_scanner *by,
+		  void (*fn)(void *ctx, uint32_t process, uint64_t since_ns, uint64_t until_ns),
+		  void *ctx)
+{
+	uint32_t left = 0;
+	if (u->known_files == inspect_files(by->inspect))
+		return;
+	u->known_files = inspect_files(by->inspect);
+	for (uint32_t i = 0; i < u->lives; i++) {
+		struct bpf_life life = u->life[i];
+		int had = bpf_scanner_would_probe(by, life.dev, life.inode, life.born_ns);
+		if (had > 0)
+			fn(ctx, life.process, life.born_ns, life.end_ns);
+		else if (had == -ENOENT)
+			u->life[left++] = life;
+		if (had != -ENOENT)
+			processes_unref(ps, life.process);
+	}
+	u->lives = left;
+}
+
+static void bpf_unseen_done(struct bpf_unseen *u, struct processes *ps)
+{
+	for (uint32_t i = 0; i < u->lives; i++)
+		processes_unref(ps, u->life[i].process);
+	free(u->life);
+	*u = (struct bpf_unseen){0};
+}
+
 /* A process is scanned so often in its first 32 ms, at doubling distances. */
 #define YOUNG_SCANS 6
 /* To look into a file that is larger takes too long to be held. */

@@ -9,11 +9,28 @@
 #ifndef SOURCE_BPF_TARGETS_H
 #define SOURCE_BPF_TARGETS_H
 
+#include "session/processes.h"
 #include "source/bpf/alloc_process.h"
 #include "source/bpf/event_stacks.h"
 #include "source/bpf/files.h"
-#include "source/bpf/unseen.h"
 #include "source/pages/spaces.h"
+
+struct bpf_life {
+	uint32_t process;    /* its index in the registry */
+	uint64_t dev, inode; /* of its program */
+	uint64_t born_ns, end_ns;
+};
+struct bpf_unseen {
+	struct bpf_life *life; /* the last ones */
+	uint32_t lives;
+	uint32_t left_out;    /* there was no room for them */
+	uint32_t known_files; /* when they were last asked about */
+};
+/* Those of which it is not known whether something was missed. */
+static inline uint32_t bpf_unseen_unknown(const struct bpf_unseen *u)
+{
+	return u->lives + u->left_out;
+}
 
 /* The file that a process executes; path: as it was given to exec(), NULL: not known. */
 struct bpf_program {

@@ -1,17 +1,330 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "source/file/capture.h"
 
+#include "base/array.h"
 #include "base/log.h"
+#include "base/ptrmap.h"
+#include "codec/capture/capture.h"
 #include "codec/ring/ids.h"
 #include "session/release.h"
-#include "source/file/capture_processes.h"
-#include "source/file/capture_stacks.h"
+#include "session/session.h"
 #include "stream/loss.h"
 #include <errno.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+/*
+ * Enters the strings, frames and stacks of a capture's block into the session, and maps their
+ * numbers in the block to the session's ids. The ids of a block are held until the next block, or
+ * the end, replaces them.
+ */
+
+struct capture_ids {
+	uint32_t *id; /* by number - 1 */
+	size_t count, cap;
+};
+struct capture_stacks {
+	struct session *session;
+	struct capture_ids strings, frames, stacks;
+};
+
+/* The id of a number that the reader has checked; 0 for number 0. */
+static uint32_t id_of(const struct capture_ids *t, uint32_t number)
+{
+	return number && number <= t->count ? t->id[number - 1] : 0;
+}
+
+/* Gives a number to an id. The one it had is returned in *ret_old, 0 if none. 0 or -ENOMEM. */
+static int set_id(struct capture_ids *t, uint32_t number, uint32_t id, uint32_t *ret_old)
+{
+	if (!array_reserve(t->id, t->cap, number - 1))
+		return -ENOMEM;
+	for (; t->count < number; t->count++)
+		t->id[t->count] = 0;
+	*ret_old = t->id[number - 1];
+	t->id[number - 1] = id;
+	return 0;
+}
+
+/* Initialised by zeroes and the session. */
+static void capture_stacks_done(struct capture_stacks *s)
+{
+	for (size_t i = 0; i < s->stacks.count; i++)
+		stacks_drop(s->session->stacks, s->stacks.id[i]);
+	for (size_t i = 0; i < s->frames.count; i++)
+		frames_drop(s->session->frames, s->frames.id[i]);
+	for (size_t i = 0; i < s->strings.count; i++)
+		strings_drop(s->session->strings, s->strings.id[i]);
+	free(s->stacks.id);
+	free(s->frames.id);
+	free(s->strings.id);
+	*s = (struct capture_stacks){.session = s->session};
+}
+
+static int apply_string(struct capture_stacks *s, const struct capture_string *c)
+{
+	struct strings *strings = s->session->strings;
+	uint32_t id = strings_put(strings, c->text, c->bytes), old;
+	int err = id ? set_id(&s->strings, c->number, id, &old) : -ENOMEM;
+	strings_drop(strings, err ? id : old);
+	return err;
+}
+
+static int apply_frame(struct capture_stacks *s, const struct capture_frame *c)
+{
+	struct frames *frames = s->session->frames;
+	struct frame_position position[CAPTURE_POSITIONS_MAX];
+	for (uint32_t i = 0; i < c->count; i++) {
+		const struct capture_position *p = &c->position[i];
+		position[i] = (struct frame_position){
+			.function = id_of(&s->strings, p->function),
+			.file = id_of(&s->strings, p->file),
+			.line = p->has_line ? p->line : 0,
+			.start_char = p->has_chars ? p->start_char : 0,
+			.end_char = p->has_chars ? p->end_char : 0,
+			.has_line = p->has_line,
+			.has_chars = p->has_chars,
+		};
+	}
+	struct frame f = {.address = c->has_address ? c->address : 0,
+			  .has_address = c->has_address,
+			  .count = c->count,
+			  .position = position,
+			  .module = {.path = id_of(&s->strings, c->path),
+				     .build_id = id_of(&s->strings, c->build_id),
+				     .offset = c->offset}};
+	uint32_t id = frames_put(frames, &f), old;
+	int err = id ? set_id(&s->frames, c->number, id, &old) : -ENOMEM;
+	frames_drop(frames, err ? id : old);
+	return err;
+}
+
+static int apply_run(struct capture_stacks *s, const struct capture_stack *c)
+{
+	struct stacks *stacks = s->session->stacks;
+	uint32_t id = id_of(&s->stacks, c->parent), old;
+	for (uint32_t i = 0; i < c->count; i++) {
+		id = stacks_push(stacks, id, id_of(&s->frames, c->frame[i]));
+		int err = id ? set_id(&s->stacks, c->number + i, id, &old) : -ENOMEM;
+		if (err)
+			return err;
+		stacks_hold(stacks, id);
+		stacks_drop(stacks, old);
+	}
+	stacks_reclaim(stacks);
+	return 0;
+}
+
+/* Enters an item of one of the three kinds. 0 or -ENOMEM. */
+static int capture_stacks_apply(struct capture_stacks *s, const struct capture_item *item)
+{
+	switch (item->what) {
+	case CAPTURE_STRING:
+		return apply_string(s, &item->string);
+	case CAPTURE_FRAME:
+		return apply_frame(s, &item->frame);
+	case CAPTURE_STACK:
+		return apply_run(s, &item->stack);
+	default:
+		return 0;
+	}
+}
+
+/* Replaces the event's stack, a number of its block, by the session's id. */
+static void capture_stacks_resolve(const struct capture_stacks *s, struct ebt_event *ev)
+{
+	uint32_t id = id_of(&s->stacks, ev->stack);
+	ev->stack = 0;
+	if (id)
+		session_put_stack(s->session, ev, id);
+}
+
+/*
+ * The processes of a capture: maps the pids and incarnations of the file to entries of the
+ * session's registry. It refers to each of them from the first record that names it up to the item
+ * that says that nothing of it follows. Limits what processes and their names occupy in memory: a
+ * compressed file of a few bytes can hold any number of them, and one that was recorded has events
+ * too. What was released counts no more.
+ */
+
+/* An incarnation of the file, and what stands for it in the registry. */
+struct capture_incarnate {
+	uint32_t process; /* index; PROCESS_UNKNOWN: the limit was reached */
+	uint32_t number;  /* in the file */
+	uint32_t age;	  /* process.number of the entry */
+	uint64_t kept_bytes;
+	struct capture_incarnate *next_leaving;
+};
+struct capture_processes {
+	struct session *session;
+	const struct capture_stats *stats; /* of the reader */
+	const char *name;		   /* of the capture, in messages */
+	bool keeps;			   /* processes are not released */
+
+	/* private */
+	PTRMAP(struct capture_incarnate) incarnations; /* by pid << 32 | number; owned */
+	PTRMAP(struct capture_incarnate) current;      /* by pid: the one that is meant now */
+	struct capture_incarnate unknown;
+	uint32_t last_pid; /* events of one process come in runs */
+	struct capture_incarnate *last;
+	/* Nothing of them follows; they count until the registry has released them. Owned. */
+	struct capture_incarnate *first_leaving, *last_leaving;
+	uint64_t kept_bytes;
+	bool reported_many;
+};
+
+/* The limit: for each byte of the file, and beside that. */
+#define KEPT_RATE  16
+#define KEPT_LEAST (4u << 20)
+#define ITEM_BYTES 96 /* about the size of an entry in the session's tables */
+
+/* Initialised by zeroes and the first four fields, which must outlive it. */
+static void capture_processes_done(struct capture_processes *c)
+{
+	for (struct capture_incarnate *in = c->first_leaving, *next; in; in = next) {
+		next = in->next_leaving;
+		free(in);
+	}
+	ptrmap_free(&c->incarnations);
+	ptrmap_done(&c->current);
+}
+
+/* The entries that the registry has released since count no more. */
+static void settle_leaving(struct capture_processes *c)
+{
+	const struct processes *ps = &c->session->processes;
+	struct capture_incarnate *in;
+	while ((in = c->first_leaving)) {
+		const struct process *p = processes_at(ps, in->process);
+		if (p && p->number == in->age)
+			return;
+		c->kept_bytes -= in->kept_bytes;
+		c->first_leaving = in->next_leaving;
+		free(in);
+	}
+}
+
+static bool may_keep(struct capture_processes *c, uint64_t bytes, uint64_t *counted)
+{
+	uint64_t limit = KEPT_LEAST + KEPT_RATE * c->stats->file_bytes;
+	bytes += ITEM_BYTES;
+	settle_leaving(c);
+	bool may = c->kept_bytes + bytes <= limit;
+	c->kept_bytes += may ? bytes : 0;
+	*counted += may ? bytes : 0;
+	if (!may && !c->reported_many)
+		log_at(LOG_NORMAL,
+		       "capture '%s' has more names and processes than a file of its size can be "
+		       "about: those that follow are left out",
+		       c->name);
+	c->reported_many |= !may;
+	return may;
+}
+
+/* True if the session may keep this many more bytes, a name of the process found last. */
+static bool capture_processes_may_keep(struct capture_processes *c, uint64_t bytes)
+{
+	struct capture_incarnate *in = c->last ? c->last : &c->unknown;
+	return may_keep(c, bytes, &in->kept_bytes);
+}
+
+static int enter_process(struct capture_processes *c, const struct capture_incarnation *i,
+			 uint32_t *ret)
+{
+	struct processes *ps = &c->session->processes;
+	struct process_start start = {i->start_boot_ns, i->start_known};
+	if (!i->number)
+		return processes_of(ps, i->pid, ret);
+	if (ptrmap_get(&c->current, i->pid)) /* the incarnation before has ended */
+		processes_end(ps, processes_find(ps, i->pid));
+	return processes_begin(ps, i->pid, &start, ret);
+}
+
+/* NULL in *ret: beyond the limit. 0 or -ENOMEM. */
+static int enter(struct capture_processes *c, const struct capture_incarnation *i, uint64_t key,
+		 struct capture_incarnate **ret)
+{
+	struct processes *ps = &c->session->processes;
+	uint64_t bytes = 0;
+	bool is_new;
+	*ret = NULL;
+	if (!i->pid || !may_keep(c, sizeof(struct process), &bytes))
+		return 0;
+	uint32_t process;
+	int err = enter_process(c, i, &process);
+	struct capture_incarnate *in = err ? NULL : ptrmap_make(&c->incarnations, key, &is_new);
+	if (!in)
+		return -ENOMEM;
+	*in = (struct capture_incarnate){.process = process,
+					 .number = i->number,
+					 .age = processes_at(ps, process)->number,
+					 .kept_bytes = bytes};
+	processes_ref(ps, process);
+	*ret = in;
+	return 0;
+}
+
+/* From now on the pid in the file stands for this incarnation. 0 or -ENOMEM. */
+static int capture_processes_mean(struct capture_processes *c, const struct capture_incarnation *i)
+{
+	uint64_t key = (uint64_t)i->pid << 32 | i->number;
+	struct capture_incarnate *in = ptrmap_get(&c->incarnations, key);
+	int err = in ? 0 : enter(c, i, key, &in);
+	/* Beyond the limit the pid stands for no process. */
+	if (!err && (in || ptrmap_get(&c->current, i->pid)))
+		err = ptrmap_set(&c->current, i->pid, in ? in : &c->unknown);
+	c->last_pid = i->pid;
+	c->last = in;
+	return err;
+}
+
+/* The process that a pid in the file stands for, entered if there is none; PROCESS_UNKNOWN, too, if
+ * the limit is reached. 0 or -ENOMEM. */
+static int capture_processes_find(struct capture_processes *c, uint32_t pid, uint32_t *ret)
+{
+	int err = 0;
+	if (pid != c->last_pid) {
+		c->last_pid = pid;
+		c->last = ptrmap_get(&c->current, pid);
+		if (!c->last)
+			err = capture_processes_mean(c, &(struct capture_incarnation){.pid = pid});
+	}
+	*ret = c->last ? c->last->process : PROCESS_UNKNOWN;
+	return err;
+}
+
+/* The same without entering it. */
+static uint32_t capture_processes_known(const struct capture_processes *c, uint32_t pid)
+{
+	const struct capture_incarnate *in = ptrmap_get(&c->current, pid);
+	return in ? in->process : processes_find(&c->session->processes, pid);
+}
+
+/* True if capture_processes_gone() will release anything. */
+static bool capture_processes_may_go(const struct capture_processes *c, uint32_t pid)
+{
+	const struct capture_incarnate *in = ptrmap_get(&c->current, pid);
+	return !c->keeps && in && in->process;
+}
+
+/* Nothing of the process that the pid stands for follows; its events have been merged. */
+static void capture_processes_gone(struct capture_processes *c, uint32_t pid)
+{
+	if (!capture_processes_may_go(c, pid))
+		return;
+	struct processes *ps = &c->session->processes;
+	struct capture_incarnate *in = ptrmap_remove(&c->current, pid);
+	ptrmap_remove(&c->incarnations, (uint64_t)pid << 32 | in->number);
+	c->last_pid = 0;
+	c->last = NULL;
+	in->next_leaving = NULL;
+	*(c->first_leaving ? &c->last_leaving->next_leaving : &c->first_leaving) = in;
+	c->last_leaving = in;
+	processes_end(ps, in->process);
+	processes_unref(ps, in->process);
+}
 
 /* Blobs that one read() may leave in the session. */
 #define BATCH_BLOB_BYTES (8u << 20)

@@ -2,6 +2,7 @@
 #include "source/ring/ring.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,12 +10,220 @@
 #include "base/array.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/ptrmap.h"
+#include "session/kinds.h"
+#include "session/session.h"
 #include "source/ring/damages.h"
-#include "source/ring/enter.h"
 #include "source/ring/file.h"
-#include "source/ring/lanes.h"
-#include "source/ring/live.h"
+#include "source/ring/lane.h"
 #include "source/ring/losses.h"
+
+/*
+ * Enters into the session what the decoded events of a ring refer to: names of user events and
+ * payloads; notes damage at their file, and flags the first event of the ring.
+ */
+
+enum {
+#define EBT_LIFECYCLE_ID(number, name, help) LIFECYCLE_##name = number,
+#include <ebtrace/events.def>
+};
+
+static int enter_event(struct session *s, struct ring_lane *lane, struct ebt_event *ev,
+		       const void *payloads)
+{
+	/* Damage of the file's header, which belongs to no domain, was noted as it was found. */
+	if (ev->kind == EBT_DAMAGE && ev->domain != EBT_NO_DOMAIN)
+		ring_file_damage(lane->file, ev->arg[0],
+				 ev->arg[1] ? "a record" : "a head and a tail that fit", NULL);
+	if (kinds_family(ev->kind) == KINDS_user) {
+		int err = ring_file_learn(lane->file, s, ev->id);
+		if (err)
+			return err;
+	}
+	if (ev->flags & EBT_F_PAYLOAD)
+		return session_put_blob(s, ev, (const char *)payloads + ev->arg[0], ev->arg[1]);
+	return 0;
+}
+
+/* Of a ring whose events have ordinals. */
+static bool is_counted(const struct ebt_event *ev)
+{
+	return ev->flags & EBT_F_SEQ || (ev->kind == EBT_LOST && ev->arg[0] != EBT_LOST_UNCOUNTED);
+}
+
+static void enter_thread(struct ring_owners *o, struct ebt_event *ev)
+{
+	bool spawns = ev->kind == EBT_LIFECYCLE && ev->id == LIFECYCLE_domain_spawn;
+	if (ev->kind >= EBT_LOST)
+		ring_owners_lose(o);
+	else
+		ev->tid = ring_owners_next(o, ev->pos, spawns);
+}
+
+/* n > 0 events that ring_lane_read() returned with these payloads. 0 or -ENOMEM. */
+static int ring_enter(struct session *s, struct ring_lane *lane, struct ebt_event *ev, uint32_t n,
+		      const void *payloads)
+{
+	int err = 0;
+	/* Phases, counters and lifecycles, most events of a runtime, are complete. */
+	for (uint32_t i = 0; i < n && !err; i++)
+		if (ev[i].kind >= EBT_ALLOC_SIZES)
+			err = enter_event(s, lane, &ev[i], payloads);
+	for (uint32_t i = 0; i < n && lane->has_owners; i++)
+		enter_thread(&lane->owners, &ev[i]);
+	for (uint32_t i = 0; i < n && !lane->begun; i++) {
+		lane->begun = is_counted(&ev[i]);
+		ev[i].flags |= lane->begun ? EBT_F_FIRST : 0;
+	}
+	lane->last_ns = ev[n - 1].ts;
+	return err;
+}
+
+/*
+ * The ring files that processes may still write to, by process: at its end all of a process's files
+ * are found at once. Each exec that keeps its file leaves one, so a process may have any number;
+ * the budget of the ring source is their limit. Owns none of them.
+ */
+
+/* Zeroed memory is empty. */
+struct ring_live {
+	PTRMAP(struct ring_file) first; /* by process */
+};
+
+static void ring_live_done(struct ring_live *l);
+
+/* Adds a file, which is live. 0 or -ENOMEM. */
+static int ring_live_add(struct ring_live *l, struct ring_file *f)
+{
+	struct ring_file *next = ptrmap_get(&l->first, f->process);
+	int err = ptrmap_set(&l->first, f->process, f);
+	if (err)
+		return err;
+	f->next_live = next;
+	if (next)
+		next->prev_live = f;
+	return 0;
+}
+
+/* Removes a file; one that is not live is not in the set. */
+static void ring_live_remove(struct ring_live *l, struct ring_file *f)
+{
+	if (!f->live)
+		return;
+	if (f->next_live)
+		f->next_live->prev_live = f->prev_live;
+	if (f->prev_live)
+		f->prev_live->next_live = f->next_live;
+	else if (f->next_live)
+		ptrmap_set(&l->first, f->process, f->next_live); /* has its key */
+	else
+		ptrmap_remove(&l->first, f->process);
+}
+
+static void end(struct ring_file *f)
+{
+	for (; f; f = f->next_live)
+		f->live = false;
+}
+
+/* Removes the files of a process, which are live no more. */
+static void ring_live_end(struct ring_live *l, uint32_t process)
+{
+	end(ptrmap_remove(&l->first, process));
+}
+
+/* The files of a process, linked by next_live; NULL: none. */
+static struct ring_file *ring_live_first(const struct ring_live *l, uint32_t process)
+{
+	return ptrmap_get(&l->first, process);
+}
+
+/* As ring_live_end(), of all processes. */
+static void ring_live_end_all(struct ring_live *l)
+{
+	size_t at = 0;
+	for (struct ring_file *f; (f = ptrmap_next(&l->first, &at));)
+		end(f);
+	ring_live_done(l);
+}
+
+static void ring_live_done(struct ring_live *l)
+{
+	ptrmap_done(&l->first);
+}
+
+/*
+ * The numbers of the ring source's lanes. A new lane gets the number of one that has ended, if any,
+ * so there are as many numbers as there were lanes at once. Lane 0 is the source's own and is never
+ * assigned.
+ */
+
+struct ring_lanes {
+	struct ring_lane **lane; /* by number; NULL: it has ended, and lane 0 */
+	uint32_t count, cap;	 /* numbers that were ever assigned, and 0 */
+	uint32_t *ended;	 /* numbers to be assigned again */
+	uint32_t ended_count;
+	uint32_t *
+		again; /* lanes that began again and were not yet returned by ring_lanes_begins_again() */
+	uint32_t again_count;
+};
+
+static void ring_lanes_init(struct ring_lanes *l)
+{
+	*l = (struct ring_lanes){.count = 1};
+}
+
+/* frees the lanes */
+static void ring_lanes_done(struct ring_lanes *l)
+{
+	for (uint32_t i = 1; i < l->count; i++)
+		ring_lane_free(l->lane[i]);
+	free(l->lane);
+	free(l->ended);
+	free(l->again);
+}
+
+/* Room for one more lane. 0 or -ENOMEM. */
+static int ring_lanes_reserve(struct ring_lanes *l)
+{
+	uint32_t lanes = l->cap, ended = l->cap, again = l->cap;
+	if (l->ended_count)
+		return 0;
+	if (!array_reserve(l->lane, lanes, l->count) || !array_reserve(l->ended, ended, l->count) ||
+	    !array_reserve(l->again, again, l->count))
+		return -ENOMEM;
+	l->cap = lanes;
+	return 0;
+}
+
+/* Assigns a number to a lane, in the reserved room, and takes ownership of it. */
+static uint32_t ring_lanes_put(struct ring_lanes *l, struct ring_lane *lane)
+{
+	uint32_t number = l->ended_count ? l->ended[--l->ended_count] : l->count;
+	if (number == l->count)
+		l->count++;
+	else
+		l->again[l->again_count++] = number;
+	l->lane[number] = lane;
+	return number;
+}
+
+/* Frees a lane whose end has been read. */
+static void ring_lanes_end(struct ring_lanes *l, uint32_t number)
+{
+	ring_lane_free(l->lane[number]);
+	l->lane[number] = NULL;
+	l->ended[l->ended_count++] = number;
+}
+
+/* As source_ops.begins_again. */
+static bool ring_lanes_begins_again(struct ring_lanes *l, uint32_t *ret)
+{
+	if (!l->again_count)
+		return false;
+	*ret = l->again[--l->again_count];
+	return true;
+}
 
 /* Stores of the writer may become visible this much after a clock read that follows them. */
 #define STORE_SLACK_NS 20000ull

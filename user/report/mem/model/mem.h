@@ -2,7 +2,7 @@
 /*
  * The model of mem: of a stream of sampled allocations, by process and backtrace, how many objects
  * and samples were allocated, and on request what became of them. It counts in whole numbers; what
- * they mean in bytes is estimated when a report is made (amount.h). It keeps nothing of a single
+ * they mean in bytes is estimated when a report is made (process.h). It keeps nothing of a single
  * event but the objects that are alive, on request: memory grows with the numbers of different
  * backtraces and of live sampled objects, not with the length of the run or the number of processes
  * that ended.

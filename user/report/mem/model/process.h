@@ -7,10 +7,73 @@
 #ifndef REPORT_MEM_MODEL_PROCESS_H
 #define REPORT_MEM_MODEL_PROCESS_H
 
-#include "report/mem/model/amount.h"
+#include <stdbool.h>
+#include <stdint.h>
+
 #include "report/mem/model/filter.h"
 #include "report/mem/model/objects.h"
 #include "session/session.h"
+
+#define MEM_EXACT_SAMPLES 50
+#define MEM_SUM_PARTS	  2
+/* What events that were not recorded mean for an amount. */
+enum mem_doubt { MEM_ALL_RECORDED, MEM_AT_LEAST, MEM_ANY };
+/* How a process was sampled. */
+struct mem_scale {
+	double rate; /* the chance of a word, above 0, at most 1; 0: not known */
+	double word_bytes;
+	bool weighted;	/* a sample stands for a word, whatever the rate is */
+	bool by_object; /* the samples of an object were taken as one */
+	double each;	/* so many samples are taken as one, at the same place; 0: 1 */
+	enum mem_doubt doubt;
+};
+/* The words that a sample stands for. */
+static inline double mem_scale_words(const struct mem_scale *s)
+{
+	return s->weighted ? 1 : 1 / s->rate;
+}
+/* From one that is taken to the next. */
+static inline double mem_scale_between(const struct mem_scale *s)
+{
+	return (s->each > 1 ? s->each : 1) / s->rate;
+}
+static inline double mem_scale_bytes(const struct mem_scale *s, uint64_t samples)
+{
+	return (double)samples * mem_scale_words(s) * s->word_bytes;
+}
+static inline double mem_scale_objects(const struct mem_scale *s, double shares)
+{
+	return shares * mem_scale_words(s);
+}
+static inline bool mem_scale_same(const struct mem_scale *a, const struct mem_scale *b)
+{
+	return a->doubt == b->doubt && a->rate == b->rate && a->word_bytes == b->word_bytes &&
+	       a->weighted == b->weighted && a->by_object == b->by_object && a->each == b->each;
+}
+/* Samples, by scale. Zeroed memory is an empty sum, which is exactly 0 bytes. */
+struct mem_sum {
+	struct mem_part {
+		struct mem_scale scale;
+		uint64_t samples;
+	} part[MEM_SUM_PARTS];
+	uint32_t parts;
+	/* Of further scales: the estimate, and the squared distances of its interval's ends. */
+	double bytes, below, above;
+};
+struct mem_amount {
+	double bytes;
+	double low, high; /* of the interval; NAN: not known; high INFINITY: it may be any more */
+};
+/* Of 0 samples: records that the scale was in use, so that the sum is not exactly 0. */
+void mem_sum_add(struct mem_sum *s, const struct mem_scale *scale, uint64_t samples);
+void mem_sum_merge(struct mem_sum *s, const struct mem_sum *other);
+/* The estimate alone. */
+double mem_sum_bytes(const struct mem_sum *s);
+/* The same in words, of independent samples. */
+struct mem_amount mem_words(uint64_t samples, double rate);
+/* The amount of one scale. */
+struct mem_amount mem_scale_amount(const struct mem_scale *scale, uint64_t samples);
+struct mem_amount mem_sum_amount(const struct mem_sum *s);
 
 #define MEM_SOURCES 3 /* enum ebt_alloc_source */
 #define MEM_LIFETIME_TIMES \

@@ -19,7 +19,60 @@
 #ifndef REPORT_STAT_MODEL_BLAME_H
 #define REPORT_STAT_MODEL_BLAME_H
 
-#include "report/stat/model/blame_sums.h"
+#include "report/parts/blame_parts.h"
+#include "report/parts/ids.h"
+#include "report/parts/phases.h"
+#include "session/pause_usage.h"
+
+/* Another domain that was waited for; the longest such wait of a pause. */
+struct blame_culprit {
+	uint64_t ns; /* 0: none */
+	uint16_t domain;
+	uint32_t tid;		  /* 0: not known */
+	struct blame_split split; /* of its time while it was waited for */
+};
+struct blame_pause {
+	uint32_t pid, tid; /* tid 0: not known */
+	uint16_t domain;
+	uint32_t process;    /* its index */
+	uint32_t phase, row; /* the outermost phase, and its phases_row() */
+	uint64_t begin_ns, end_ns;
+	uint64_t ns;	/* its length (pause_clock.h): at most end_ns - begin_ns */
+	uint32_t stack; /* where it began; 0: not recorded */
+	struct blame_split split;
+	struct blame_culprit culprit;
+	bool has_usage;
+	struct pause_usage usage;
+};
+struct longest_pauses {
+	struct stacks *stacks;
+	struct blame_pause *at; /* a heap, the shortest of them first */
+	uint32_t count, max;
+};
+struct blame_sum {
+	uint64_t pauses, pause_ns;
+	uint64_t ns[BLAME_PARTS];
+	/* Of the pauses of which the kernel's counts are known. */
+	uint64_t counted, never_blocked;
+	struct pause_usage usage;
+};
+/* Who ran while pauses waited for a CPU, by the name of the thread. */
+struct blame_runner {
+	char comm[BLAME_COMM_BYTES]; /* with a NUL; empty: none */
+	bool is_tracer;		     /* as of struct blame_cause: not one of the same name */
+	uint64_t ns;		     /* at least: of each pause its longest wait counts */
+};
+#define BLAME_RUNNERS 32 /* of more names those of the least time are forgotten */
+struct blame_sums {
+	struct blame_runner runners[BLAME_RUNNERS];
+	struct blame_sum total, of_row[PHASES + 1]; /* PHASES: unknown ones */
+	struct longest_pauses longest;
+};
+/* In the order of their ends, each with a reference to its stack. Zeroed memory holds none. */
+struct held_pauses {
+	struct blame_pause *at;
+	uint32_t count, cap;
+};
 
 struct blame;
 

@@ -2,10 +2,330 @@
 #include "report/stat/model/stat.h"
 
 #include <errno.h>
+#include <stdlib.h>
 
-#include "report/stat/model/counters.h"
-#include "report/stat/model/spans.h"
+#include "base/array.h"
+#include "report/stat/model/lane.h"
+#include "report/stat/model/sets.h"
 #include "stream/loss.h"
+
+/*
+ * The processes that were released and still have numbers of their own: those with the most GC
+ * time, the older ones first among equals. A heap whose first entry has the least. It owns none of
+ * them.
+ */
+
+static void stat_ended_done(struct stat_ended *e)
+{
+	free(e->heap);
+}
+
+static bool is_less(const struct stat_process *a, const struct stat_process *b)
+{
+	if (a->numbers.gc_ns != b->numbers.gc_ns)
+		return a->numbers.gc_ns < b->numbers.gc_ns;
+	return a->number > b->number;
+}
+
+/* Adds a process whose numbers are final. 0 or -ENOMEM. */
+static int stat_ended_add(struct stat_ended *e, struct stat_process *p)
+{
+	if (!array_reserve(e->heap, e->cap, e->count))
+		return -ENOMEM;
+	uint32_t i = e->count++;
+	for (; i && is_less(p, e->heap[(i - 1) / 2]); i = (i - 1) / 2)
+		e->heap[i] = e->heap[(i - 1) / 2];
+	e->heap[i] = p;
+	return 0;
+}
+
+/* Removes the one with the least GC time; NULL: there are none. */
+static struct stat_process *stat_ended_take_least(struct stat_ended *e)
+{
+	if (!e->count)
+		return NULL;
+	struct stat_process *least = e->heap[0], *last = e->heap[--e->count];
+	uint32_t i = 0;
+	for (uint32_t child; (child = 2 * i + 1) < e->count; i = child) {
+		if (child + 1 < e->count && is_less(e->heap[child + 1], e->heap[child]))
+			child++;
+		if (!is_less(e->heap[child], last))
+			break;
+		e->heap[i] = e->heap[child];
+	}
+	e->heap[i] = last;
+	return least;
+}
+
+/*
+ * The phases of lanes as numbers of their processes: how many, how long, collections that all
+ * domains are in together. stream/tracks pairs begins and ends; phases that stop the mutator are
+ * reported to the pauses of their lane.
+ */
+
+/* What begin() keeps of a span: its row, whether its begin came late, and its thread. */
+#define ROW_BITS 16
+#define LATE	 (1u << ROW_BITS)
+#define TID_AT	 32
+
+/* Why the length of a span is not known; STAT_CUTS: it is. */
+static enum stat_cut cut_of(const struct stat_stream *s, const struct track_span *span,
+			    enum track_end how)
+{
+	if (span->begin_ns < s->floor_ns)
+		return STAT_CUT_START;
+	if (how == TRACK_LOST && !s->closing)
+		return STAT_CUT_LOSS;
+	if (how != TRACK_ENDED && how != TRACK_OUTER)
+		return STAT_CUT_END;
+	return s->late || span->user & LATE ? STAT_CUT_LATE : STAT_CUTS;
+}
+
+/* Collections of all domains together: one is over when the last of them has left. */
+static void begin_together(uint32_t *open, uint64_t *count, bool counts)
+{
+	if (!(*open)++ && counts)
+		++*count;
+}
+
+static void begin_collection(struct stat_lane *l, uint32_t row, bool counts)
+{
+	struct stat_process *p = l->process;
+	struct stat_numbers *n = &p->numbers;
+	if (row == PHASE_major_gc_stw)
+		begin_together(&p->majors_open, &n->majors, counts);
+	else if (row == PHASE_compaction)
+		begin_together(&p->compactions_open, &n->compactions, counts);
+	else if (row == PHASE_minor && counts && ++l->minors > n->lane_minors)
+		n->lane_minors = l->minors;
+}
+
+static inline int on_begin(void *ctx, struct track *t, struct track_span *span, unsigned depth,
+			   const struct ebt_event *ev)
+{
+	const struct stat_sets *sets = ctx;
+	const struct stat_stream *s = sets->stream;
+	struct stat_lane *l = t->user;
+	uint32_t row = phases_row(span->id);
+	bool counts = ev->ts >= s->floor_ns;
+	(void)depth;
+	span->user = (uint64_t)l->pauses.clock.now.tid << TID_AT | (s->late ? row | LATE : row);
+	l->process->numbers.phases[row].begun += counts;
+	l->open[row]++;
+	l->open_spans++;
+	unsigned roles = phases_roles(row);
+	if (!roles)
+		return 0;
+	if (roles & PHASES_STOP)
+		pause_clock_begin(&l->pauses.clock, stat_stream_clip(s, span->begin_ns));
+	if (roles & PHASES_COLLECTION)
+		begin_collection(l, row, counts);
+	return 0;
+}
+
+static inline const struct pause_thread *leave_pause(struct stat_lane *l,
+						     const struct track_span *span, uint64_t end_ns)
+{
+	return pause_clock_end(&l->pauses.clock, (uint32_t)(span->user >> TID_AT), end_ns);
+}
+
+/* A span ends that the lane has counted as open; cut: STAT_CUTS if both its ends are known. */
+static inline int end_span(const struct stat_stream *s, struct stat_lane *l,
+			   const struct track_span *span, unsigned depth, uint64_t end_ns,
+			   enum stat_cut cut)
+{
+	uint32_t row = (uint32_t)span->user & (LATE - 1);
+	struct stat_phase *ph = &l->process->numbers.phases[row];
+	uint64_t ns = end_ns - stat_stream_clip(s, span->begin_ns);
+	if (!l->open[row])
+		ph->total_ns += ns;
+	if (ns > span->inner_ns)
+		ph->self_ns += ns - span->inner_ns;
+	if (cut != STAT_CUTS)
+		ph->cut++;
+	else
+		ph->count++;
+	if (cut == STAT_CUTS && ns > ph->max_ns)
+		ph->max_ns = ns;
+	if (!depth && l->pauses.certainty != PAUSES_SURE)
+		l->unseen_inner_ns += ns;
+	const struct pause_thread *p = phases_stop(row) ? leave_pause(l, span, end_ns) : NULL;
+	return p ? pauses_add(&l->pauses, p->spent_ns, cut, s->now_ns, s->interval) : 0;
+}
+
+static inline void leave(struct stat_lane *l, uint32_t row)
+{
+	l->open[row]--;
+	l->open_spans--;
+	if (!(phases_roles(row) & PHASES_COLLECTION))
+		return;
+	if (row == PHASE_major_gc_stw)
+		l->process->majors_open--;
+	else if (row == PHASE_compaction)
+		l->process->compactions_open--;
+}
+
+/* Not by its own event, or not with a length that is known. */
+static __attribute__((noinline)) int end_cut(const struct stat_sets *sets, const struct track *t,
+					     const struct track_span *span, unsigned depth,
+					     uint64_t end_ns, enum track_end how)
+{
+	const struct stat_stream *s = sets->stream;
+	struct stat_lane *l = t->user;
+	stat_sets_wake(l); /* a loss ends the spans of lanes that sleep, too */
+	stat_progress_change(sets->progress, l);
+	leave(l, (uint32_t)span->user & (LATE - 1));
+	if (end_ns >= s->floor_ns)
+		return end_span(s, l, span, depth, end_ns, cut_of(s, span, how));
+	if (phases_stop((uint32_t)span->user & (LATE - 1)))
+		leave_pause(l, span, end_ns);
+	return 0;
+}
+
+static inline int on_end(void *ctx, struct track *t, const struct track_span *span, unsigned depth,
+			 uint64_t end_ns, enum track_end how)
+{
+	const struct stat_sets *sets = ctx;
+	const struct stat_stream *s = sets->stream;
+	struct stat_lane *l = t->user;
+	if (how != TRACK_ENDED || s->late || span->user & LATE || span->begin_ns < s->floor_ns)
+		return end_cut(sets, t, span, depth, end_ns, how);
+	leave(l, (uint32_t)span->user);
+	return end_span(s, l, span, depth, end_ns, STAT_CUTS);
+}
+
+static void on_forget(void *ctx, struct track *t)
+{
+	(void)ctx;
+	struct stat_lane *l = t->user;
+	if (l && l->track == t)
+		l->track = NULL;
+}
+
+/* For the tracks of the stream, with the lane of each as its `user` and the sets as context. */
+static const struct tracks_visitor stat_spans_visitor = {
+	.begin = on_begin, .end = on_end, .forget = on_forget};
+
+/* An end whose begin was not seen: it has lasted since the lane became unsure. */
+static __attribute__((noinline)) void end_unseen(struct stat_lane *l, uint32_t row, uint64_t now_ns)
+{
+	struct pauses *pauses = &l->pauses;
+	struct stat_numbers *n = &l->process->numbers;
+	if (pauses->certainty == PAUSES_SURE || l->open_spans) {
+		n->unmatched++;
+		return;
+	}
+	struct stat_phase *ph = &n->phases[row];
+	uint64_t ns = now_ns > pauses->unsure_ns ? now_ns - pauses->unsure_ns : 0;
+	ph->cut++;
+	ph->total_ns += ns;
+	ph->self_ns += ns > l->unseen_inner_ns ? ns - l->unseen_inner_ns : 0;
+	l->unseen_inner_ns = ns;
+	if (phases_stop(row))
+		pauses_orphan(pauses, ns);
+}
+
+/* Finds the track of the lane, or of one of its threads, for an event. NULL: no memory. */
+static __attribute__((noinline)) struct track *
+find_track(const struct stat_stream *s, struct stat_lane *l, const struct ebt_event *ev)
+{
+	struct track *t = tracks_of(s->tracks, ev);
+	if (!t)
+		return NULL;
+	t->user = l;
+	/* Only outside of rings a lane may have more than one. */
+	if (ev->pos != EBT_NO_POS)
+		l->track = t;
+	return t;
+}
+
+/* An EBT_BEGIN or EBT_END of a lane that is LIVE and BUSY. 0 or -ENOMEM. */
+static int stat_spans_push(struct stat_sets *sets, struct stat_lane *l, const struct ebt_event *ev)
+{
+	const struct stat_stream *s = sets->stream;
+	if (ev->kind == EBT_END && !l->open[phases_row(ev->id)]) {
+		if (ev->ts >= s->floor_ns)
+			end_unseen(l, phases_row(ev->id), ev->ts);
+		return 0;
+	}
+	struct track *t = ev->pos != EBT_NO_POS ? l->track : NULL;
+	if (!t && !(t = find_track(s, l, ev)))
+		return -ENOMEM;
+	return tracks_push_inline(s->tracks, t, ev, &stat_spans_visitor, sets);
+}
+
+/* The counters of a lane as numbers of its process: words allocated and promoted, the heap. */
+
+static void add_words(struct stat_words *w, uint64_t words)
+{
+	w->seen = true;
+	w->words += words;
+}
+
+/*
+ * OCaml counts each domain's part of the heap; before 5.3, only at the end of a major cycle. With
+ * our own probes a domain counts the whole heap.
+ */
+static uint64_t heap_of(const struct stat_lane *l)
+{
+	return l->heap_words ? l->heap_words : l->pool_words + l->large_words;
+}
+
+static void set_heap(struct stat_lane *l, uint64_t *ret_last, uint64_t words)
+{
+	struct stat_process *p = l->process;
+	struct stat_numbers *n = &p->numbers;
+	*ret_last = words;
+	p->heap_sum += heap_of(l) - l->heap_counted;
+	l->heap_counted = heap_of(l);
+	uint64_t sum = p->heap_is_by_domain ? p->heap_sum : l->heap_counted;
+	n->heap = (struct stat_words){true, sum};
+	n->heap_max.seen = true;
+	if (sum > n->heap_max.words)
+		n->heap_max.words = sum;
+}
+
+/* Adds an EBT_COUNTER event. */
+static void stat_counters_add(struct stat_lane *l, const struct ebt_event *ev)
+{
+	struct stat_numbers *n = &l->process->numbers;
+	switch (ev->id) {
+	case COUNTER_minor_allocated:
+		add_words(&n->minor_bytes, ev->arg[0]);
+		break;
+	case COUNTER_minor_promoted:
+		add_words(&n->promoted_bytes, ev->arg[0]);
+		break;
+	case COUNTER_minor_allocated_words:
+		add_words(&n->minor_words, ev->arg[0]);
+		break;
+	case COUNTER_minor_promoted_words:
+		add_words(&n->promoted_words, ev->arg[0]);
+		break;
+	case COUNTER_major_allocated_words:
+		add_words(&n->major_words, ev->arg[0]);
+		break;
+	case COUNTER_major_heap_words:
+		set_heap(l, &l->heap_words, ev->arg[0]);
+		break;
+	case COUNTER_major_heap_pool_words:
+		set_heap(l, &l->pool_words, ev->arg[0]);
+		break;
+	case COUNTER_major_heap_large_words:
+		set_heap(l, &l->large_words, ev->arg[0]);
+		break;
+	default:
+		break;
+	}
+}
+
+/* The lane's domain has ended: its part of the heap is no longer its own. */
+static void stat_counters_leave(struct stat_lane *l)
+{
+	l->heap_words = l->pool_words = l->large_words = 0;
+	l->process->heap_sum -= l->heap_counted;
+	l->heap_counted = 0;
+}
 
 int stat_model_init(struct stat_model *m, const struct session *s, uint32_t own)
 {

@@ -24,12 +24,17 @@
 #ifndef REPORT_STAT_MODEL_STAT_H
 #define REPORT_STAT_MODEL_STAT_H
 
-#include "report/stat/model/ended.h"
 #include "report/stat/model/lane.h"
 #include "report/stat/model/process.h"
 #include "report/stat/model/programs.h"
 #include "report/stat/model/progress.h"
 #include "report/stat/model/sets.h"
+
+/* Zeroed memory: none. */
+struct stat_ended {
+	struct stat_process **heap;
+	uint32_t count, cap;
+};
 
 #define STAT_OWN 64
 
