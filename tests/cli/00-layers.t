@@ -30,6 +30,8 @@ check "formats use what reports share, and their numbers: $report_numbers" "$(gr
 # what a budget pays for, what shrinks.
 check "arrays grow by base/array.h" "$(grep -rnE '\brealloc(array)? ?\([^)]' user --include=*.[ch] |
   grep -vE '^user/(base/(array\.h|file\.c)|session/intern\.c|source/ring/lane\.c|report/pages/model/map\.c|report/mem/model/process\.c|codec/capture/read\.c|codec/memtrace/(packet|read)\.c):')"
+check "below cmd people are told by the session's messages, and only diagnostics are logged" \
+  "$(grep -rnE '\<(log_v?at\(|fprintf\(stderr|perror\(|fputs\(.*stderr)' user --include=*.c | grep -vE '^user/(cmd/|base/log\.c:)|log_at\(LOG_DEBUG,')"
 check "every file of user/ is in a layer" "$(find user -name '*.[ch]' | grep -vE "^user/(${layers// /|})/")"
 check "bpf sees only the public headers, its own and the kernel's types" \
   "$(grep -nE '^#include' bpf/* | grep -vE '<ebtrace/|<bpf/|"vmlinux.h"|"bpf/|"abi.h"|"[a-z0-9_]+\.bpf\.h"')"

@@ -69,4 +69,10 @@ for mode in probes auto; do
 		"$mode: no loss is reported, other than children that were not watched at once"
 done
 is "$("$O/ebtrace" list "$TMP/both" | grep -c 'ebtrace:begin')" 2 "list names both sites with their arguments"
+# It comes in the middle of a run, when a terminal already shows how many events there are.
+script -qec "'$O/ebtrace' --mode probes -o '$TMP/out' -- sh -c 'sleep 1.5; exec \"$TMP/both\" 0'" /dev/null </dev/null >"$TMP/tty" 2>&1
+grep -q $'\r'"ebtrace: [0-9]* events, " "$TMP/tty"
+ok $? "a terminal shows how many events there are" || diag "$(cat -v "$TMP/tty")"
+is "$(sed 's/\r\x1b\[K/\n/g' "$TMP/tty" | grep -c '^ebtrace: process [0-9]*: marker begin of')" 1 \
+	"and the message is a line of its own" || diag "$(cat -v "$TMP/tty")"
 done_testing

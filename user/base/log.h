@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Diagnostics of the layers below cmd/: silent unless the user gave -v. One global, the level.
+ * Lines on stderr. What a run tells people goes through messages.h, which does not write into a progress line;
+ * the layers below cmd/ use this for diagnostics (LOG_DEBUG) alone. One global, the level.
  */
 #ifndef BASE_LOG_H
 #define BASE_LOG_H

@@ -303,11 +303,13 @@ static int describe_input(const struct engine *e, struct loop *l, struct inputs 
 
 static int describe_file(const char *path, const struct opts *o)
 {
-	struct engine e = {.options = &o->engine, .report = message_report};
+	struct engine e = {.options = &o->engine};
 	struct loop *l = NULL;
 	struct inputs *ins = NULL;
 	int status = EXIT_ERROR;
-	if (!session_new(&e.session) && !loop_new(&l) && !inputs_new(&e, l, &ins))
+	if (!session_new(&e.session))
+		e.session->messages = message_printer;
+	if (e.session && !loop_new(&l) && !inputs_new(&e, l, &ins))
 		status = describe_input(&e, l, ins, path, o);
 	inputs_free(ins);
 	loop_free(l);
@@ -318,10 +320,14 @@ static int describe_file(const char *path, const struct opts *o)
 static int describe_process(pid_t pid, const struct opts *o)
 {
 	struct input_info info = {0};
-	struct engine e = {.options = &o->engine, .report = message_report};
+	struct engine e = {.options = &o->engine};
+	if (session_new(&e.session))
+		return EXIT_ERROR;
+	e.session->messages = message_printer;
 	int status = message_status(&e, input_ring_process_info(&e, pid, &info));
 	if (!status)
 		status = show(printer_of(&input_ring), &info, NULL, o);
+	session_free(e.session);
 	free(info.by_domain);
 	return status;
 }

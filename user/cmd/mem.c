@@ -218,15 +218,6 @@ static int mem_conditions_add(struct mem_conditions *c, const char *text,
 
 /* Whether --rate means something with the FILEs of a command line. */
 
-/* The run reports what is wrong with a file. */
-static void print_nothing(void *ctx, enum log_level level, const char *fmt, va_list ap)
-{
-	(void)ctx;
-	(void)level;
-	(void)fmt;
-	(void)ap;
-}
-
 /* Whether all processes have the rate of their samples, without a weight of each. */
 static bool all_have_rates(const struct session *s)
 {
@@ -252,9 +243,10 @@ static bool has_rate(const struct engine *e, struct loop *l, struct inputs *ins,
 	return has;
 }
 
+/* The session has no messages: the run tells what is wrong with a file. */
 static bool file_has_rate(const struct opts *o, const char *path)
 {
-	struct engine e = {.options = &o->engine, .report = {print_nothing, NULL}};
+	struct engine e = {.options = &o->engine};
 	struct loop *l = NULL;
 	struct inputs *ins = NULL;
 	struct stat st;

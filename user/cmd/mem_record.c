@@ -241,7 +241,8 @@ static int write_traces(struct mem_record *r, const struct opts *o, struct outfi
 static int record(const struct opts *o, struct outfile *file)
 {
 	bool shown = false;
-	struct engine e = {.options = &o->engine, .report = {print_message, &shown}};
+	struct engine e = {.options = &o->engine};
+	const struct messages messages = {print_message, &shown};
 	struct mem_record_options ro = {
 		.program = o->engine.program,
 		.rate = o->rate,
@@ -254,7 +255,7 @@ static int record(const struct opts *o, struct outfile *file)
 	struct mem_record r;
 	if (isatty(STDERR_FILENO) && log_level >= LOG_NORMAL)
 		ro.progress = show_progress;
-	enum engine_end end = mem_record_run(&r, &ro, &e.report);
+	enum engine_end end = mem_record_run(&r, &ro, &messages);
 	clear_progress(&shown);
 	e.program_status = r.status;
 	int status = message_status(&e, end);

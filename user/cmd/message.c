@@ -18,7 +18,7 @@ void message_print(void *ctx, enum log_level level, const char *fmt, va_list ap)
 	log_vat(level, fmt, ap);
 }
 
-const struct report message_report = {.line = message_print};
+const struct messages message_printer = {.line = message_print};
 
 int message_status(const struct engine *e, enum engine_end end)
 {

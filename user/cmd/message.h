@@ -12,7 +12,7 @@
 void complain(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 /* Prints messages of the engine on stderr, by the log level; ctx is not used. */
-extern const struct report message_report;
+extern const struct messages message_printer;
 void message_print(void *ctx, enum log_level level, const char *fmt, va_list ap)
 	__attribute__((format(printf, 3, 0)));
 

@@ -61,6 +61,7 @@ int run_session(const struct opts *o,
 	if (session_new(&session))
 		return EXIT_ERROR;
 	session->max_stack = o->max_stack;
+	session->messages = message_printer;
 	int status = fn(o, session, ctx);
 	session_free(session);
 	return status;
@@ -108,13 +109,14 @@ int run_engine(const struct opts *o, struct session *session, struct sink *sink,
 	bool watched = o->output && isatty(STDERR_FILENO) && log_level >= LOG_NORMAL;
 	struct engine e = {
 		.options = &o->engine,
-		.report = {print_message, &progress},
 		.session = session,
 		.sink = sink,
 		.watch = watched ? &watch : NULL,
 	};
+	session->messages = (struct messages){print_message, &progress};
 	enum engine_end end = fn(&e, ctx);
 	clear_progress(&progress);
+	session->messages = message_printer;
 	return message_status(&e, end);
 }
 

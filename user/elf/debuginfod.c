@@ -118,6 +118,7 @@ struct server {
 };
 
 struct debuginfod {
+	const struct messages *messages;
 	struct server server[SERVERS];
 	unsigned servers;
 	pid_t pid; /* 0: not started */
@@ -148,13 +149,14 @@ static bool add_server(struct debuginfod *d, const char *url, size_t bytes)
 	return copy;
 }
 
-struct debuginfod *debuginfod_new(void)
+struct debuginfod *debuginfod_new(const struct messages *messages)
 {
 	const char *urls = secure_getenv("DEBUGINFOD_URLS"), *end;
 	bool has_room = true;
 	struct debuginfod *d = urls && *urls ? calloc(1, sizeof(*d)) : NULL;
 	if (!d)
 		return NULL;
+	d->messages = messages;
 	d->socket = d->file = -1;
 	for (; has_room && *urls; urls = *end ? end + 1 : end) {
 		end = urls + strcspn(urls, " ");
@@ -223,10 +225,11 @@ static const char *shown(const struct debuginfod *d)
 
 static void report(struct debuginfod *d, const char *what)
 {
-	log_at(d->is_reported ? LOG_VERBOSE : LOG_NORMAL,
-	       "the debuginfod server '%s' %s: functions of files without debug information may "
-	       "be shown without lines, or as module+offset",
-	       shown(d), what);
+	messages_at(
+		d->messages, d->is_reported ? LOG_VERBOSE : LOG_NORMAL,
+		"the debuginfod server '%s' %s: functions of files without debug information may "
+		"be shown without lines, or as module+offset",
+		shown(d), what);
 	d->is_reported = true;
 }
 
@@ -281,8 +284,9 @@ static int ask_server(struct debuginfod *d)
 		err = -errno;
 	if (!err)
 		err = send_request(d);
-	log_at(LOG_VERBOSE, "asking '%s' for the debug information of '%s', build id %s", shown(d),
-	       d->path, d->hex);
+	messages_at(d->messages, LOG_VERBOSE,
+		    "asking '%s' for the debug information of '%s', build id %s", shown(d), d->path,
+		    d->hex);
 	d->asked_ns = now_ns();
 	return err;
 }
@@ -301,7 +305,7 @@ static void ask_next(struct debuginfod *d)
 		int err = ask_server(d);
 		if (!err)
 			return;
-		log_at(LOG_DEBUG, "debuginfod: %s", strerror(-err));
+		messages_at(d->messages, LOG_DEBUG, "debuginfod: %s", strerror(-err));
 		charge(d);
 		end_process(d);
 		d->server[d->at].is_dead = true;
@@ -332,11 +336,12 @@ void debuginfod_ask(struct debuginfod *d, const struct debuginfod_module *m)
 	d->file = d->path ? debuginfod_cache_open(d->hex) : -1;
 	d->is_known = d->file >= 0 && has_build_id(d, d->file);
 	if (d->is_known)
-		log_at(LOG_VERBOSE, "the debug information of '%s' is in debuginfod's cache",
-		       d->path);
+		messages_at(d->messages, LOG_VERBOSE,
+			    "the debug information of '%s' is in debuginfod's cache", d->path);
 	else if (!d->is_stopped && !may_ask(d))
-		log_at(LOG_VERBOSE,
-		       "no server is asked for '%s': what a run has for that is used up", d->path);
+		messages_at(d->messages, LOG_VERBOSE,
+			    "no server is asked for '%s': what a run has for that is used up",
+			    d->path);
 	else if (d->path)
 		ask_next(d);
 }
@@ -351,12 +356,13 @@ static bool take_file(struct debuginfod *d)
 	uint64_t bytes = (uint64_t)st.st_blocks * 512;
 	d->spent_bytes += bytes > (uint64_t)st.st_size ? bytes : (uint64_t)st.st_size;
 	bool is_ours = has_build_id(d, d->file);
-	log_at(LOG_VERBOSE, "'%s' has sent %llu bytes%s", shown(d), (unsigned long long)st.st_size,
-	       is_ours ? "" : ", which are not the debug information of that build id");
+	messages_at(d->messages, LOG_VERBOSE, "'%s' has sent %llu bytes%s", shown(d),
+		    (unsigned long long)st.st_size,
+		    is_ours ? "" : ", which are not the debug information of that build id");
 	int err = is_ours ? debuginfod_cache_add(d->hex, d->file) : 0;
 	if (err)
-		log_at(LOG_VERBOSE, "they cannot be kept in DEBUGINFOD_CACHE_PATH: %s",
-		       strerror(-err));
+		messages_at(d->messages, LOG_VERBOSE,
+			    "they cannot be kept in DEBUGINFOD_CACHE_PATH: %s", strerror(-err));
 	return is_ours;
 }
 
@@ -369,19 +375,20 @@ static bool end_question(struct debuginfod *d, int32_t result)
 	case DEBUGINFOD_FOUND:
 		return take_file(d);
 	case DEBUGINFOD_ABSENT:
-		log_at(LOG_VERBOSE, "'%s' does not have it", shown(d));
+		messages_at(d->messages, LOG_VERBOSE, "'%s' does not have it", shown(d));
 		return false;
 	case DEBUGINFOD_TOO_LARGE:
-		log_at(LOG_VERBOSE, "what '%s' sends is larger than the %u MiB of a run", shown(d),
-		       BUDGET_BYTES >> 20);
+		messages_at(d->messages, LOG_VERBOSE,
+			    "what '%s' sends is larger than the %u MiB of a run", shown(d),
+			    BUDGET_BYTES >> 20);
 		return false;
 	case DEBUGINFOD_REFUSED:
-		log_at(LOG_VERBOSE, "'%s' answers with an error", shown(d));
+		messages_at(d->messages, LOG_VERBOSE, "'%s' answers with an error", shown(d));
 		return false;
 	case DEBUGINFOD_NO_LIBRARY:
-		log_at(LOG_NORMAL,
-		       "DEBUGINFOD_URLS is set, but libcurl.so.4 cannot be loaded, so no "
-		       "server is asked; install libcurl4, or unset the variable");
+		messages_at(d->messages, LOG_NORMAL,
+			    "DEBUGINFOD_URLS is set, but libcurl.so.4 cannot be loaded, so no "
+			    "server is asked; install libcurl4, or unset the variable");
 		debuginfod_stop(d);
 		return false;
 	case DEBUGINFOD_SILENT:

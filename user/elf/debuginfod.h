@@ -14,10 +14,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/messages.h"
+
 struct debuginfod;
 
-/* NULL: no server is named, or no memory. */
-struct debuginfod *debuginfod_new(void);
+/* Keeps `messages`. NULL: no server is named, or no memory. */
+struct debuginfod *debuginfod_new(const struct messages *messages);
 void debuginfod_free(struct debuginfod *d); /* NULL is allowed */
 
 /* A module that has a build id. */

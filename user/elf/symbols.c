@@ -551,10 +551,10 @@ static int ask(struct symbols *s, uint64_t request)
 
 static void report_budget(struct symbols *s, const char *what)
 {
-	log_at(s->running->is_reported ? LOG_VERBOSE : LOG_NORMAL,
-	       "reading the symbols of '%s' %s: its functions are shown without lines, or as "
-	       "module+offset, and so are those of other such modules",
-	       s->path, what);
+	messages_at(s->running->messages, s->running->is_reported ? LOG_VERBOSE : LOG_NORMAL,
+		    "reading the symbols of '%s' %s: its functions are shown without lines, or as "
+		    "module+offset, and so are those of other such modules",
+		    s->path, what);
 	s->running->is_reported = true;
 }
 
@@ -575,7 +575,7 @@ static void ask_servers(struct symbols *s)
 	struct symbols_running *r = s->running;
 	struct debuginfod_module m = {s->path, s->build_id, s->build_id_bytes};
 	if (!r->debuginfod && !r->has_no_servers)
-		r->debuginfod = debuginfod_new();
+		r->debuginfod = debuginfod_new(r->messages);
 	r->has_no_servers = !r->debuginfod;
 	if (r->has_no_servers || r->hurries) {
 		s->lacks_debug = false;
@@ -641,7 +641,8 @@ static int look_up(struct symbols *s, uint64_t request)
 		stop(s);
 		if (err == -ENOMEM)
 			return err;
-		log_at(LOG_DEBUG, "symbols of %s: %s", s->path, strerror(-err));
+		messages_at(s->running->messages, LOG_DEBUG, "symbols of %s: %s", s->path,
+			    strerror(-err));
 		if (err != -ETIMEDOUT)
 			continue;
 		s->running->hurried = s->running->hurries;

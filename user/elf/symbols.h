@@ -19,6 +19,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/messages.h"
 #include "elf/unwind.h"
 
 #define SYMBOLS_BUILD_ID_BYTES 32
@@ -39,7 +40,8 @@ struct symbols;
 #define SYMBOLS_TEXT_BYTES (256ull << 20) /* of names and paths that a run receives */
 struct symbols_running {
 	struct symbols *at[SYMBOLS_RUNNING];
-	unsigned next; /* to be replaced */
+	unsigned next;			 /* to be replaced */
+	const struct messages *messages; /* set by the caller; outlive it */
 	/* Set by the caller. A lookup that is not answered within a few ms is put off: it returns as if there
 	 * were no memory, and sets `waits`, which the caller clears; the same lookup later may have its
 	 * answer. */

@@ -3,8 +3,8 @@
 #ifndef ENGINE_CONTEXT_H
 #define ENGINE_CONTEXT_H
 
+#include "base/messages.h"
 #include "engine/options.h"
-#include "engine/report.h"
 #include "session/session.h"
 #include "stream/sink.h"
 
@@ -20,8 +20,7 @@ struct engine_watch {
 /* The context of a run. Everything that it points to is the caller's and outlives the run. */
 struct engine {
 	const struct engine_options *options;
-	struct report report;
-	struct session *session;
+	struct session *session;	  /* has the messages of the run, too */
 	struct memory_reader *memory;	  /* of a live run; NULL: reads without a worker */
 	struct sink *sink;		  /* the caller ends it */
 	const struct engine_watch *watch; /* NULL: none */

@@ -5,21 +5,21 @@
 
 #include <stdbool.h>
 
-#include "engine/report.h"
+#include "base/messages.h"
 #include "source/file/capture.h"
 #include "source/file/memtrace.h"
 #include "source/file/pagetrace.h"
 #include "source/ring/ring.h"
 
 /* A line for each damaged ring file. */
-void faults_report_rings(const struct report *r, const struct ring_source *rings);
+void faults_report_rings(const struct messages *r, const struct ring_source *rings);
 /* A line if nothing shows the release that wrote a ring file, so the newest is assumed. */
-void faults_report_assumed(const struct report *r, struct ebt_cursor *c, const char *name);
+void faults_report_assumed(const struct messages *r, struct ebt_cursor *c, const char *name);
 /* A line if a capture is damaged or was interrupted. False: it was none, or could not be read. */
-bool faults_report_capture(const struct report *r, const struct capture_source *s);
+bool faults_report_capture(const struct messages *r, const struct capture_source *s);
 /* A line if a memtrace trace is damaged or cut. False: it was none, or could not be read. */
-bool faults_report_memtrace(const struct report *r, const struct memtrace_source *s);
+bool faults_report_memtrace(const struct messages *r, const struct memtrace_source *s);
 /* The same of a page trace. */
-bool faults_report_pagetrace(const struct report *r, const struct pagetrace_source *s);
+bool faults_report_pagetrace(const struct messages *r, const struct pagetrace_source *s);
 
 #endif

@@ -50,10 +50,10 @@ static void report_unknown_globs(const struct engine *e, const struct filter *f)
 	for (size_t i = 0; i < filter_globs(f); i++) {
 		const char *option, *pattern = filter_unknown_glob(f, i, &option);
 		if (pattern)
-			report_at(&e->report, LOG_NORMAL,
-				  "%s'%s' matched nothing: no event had such a name or kind; "
-				  "'ebtrace list --events' lists those of runtimes",
-				  option, pattern);
+			messages_at(&e->session->messages, LOG_NORMAL,
+				    "%s'%s' matched nothing: no event had such a name or kind; "
+				    "'ebtrace list --events' lists those of runtimes",
+				    option, pattern);
 	}
 }
 
@@ -63,12 +63,12 @@ void pipeline_free(const struct engine *e, struct pump *p)
 		report_unknown_globs(e, pump_filter(p));
 	uint64_t n = p ? filter_threadless(pump_filter(p)) : 0;
 	if (n)
-		report_at(&e->report, LOG_NORMAL,
-			  "%" PRIu64
-			  " event%s left out because the thread is not known: a ring does not "
-			  "record it; %s--mode stream does once it is attached, or for "
-			  "programs without markers --mode probes",
-			  n, plural_of(n, " is", "s are"), geteuid() ? "as root, " : "");
+		messages_at(&e->session->messages, LOG_NORMAL,
+			    "%" PRIu64
+			    " event%s left out because the thread is not known: a ring does not "
+			    "record it; %s--mode stream does once it is attached, or for "
+			    "programs without markers --mode probes",
+			    n, plural_of(n, " is", "s are"), geteuid() ? "as root, " : "");
 	pump_free(p);
 }
 

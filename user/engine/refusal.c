@@ -38,7 +38,7 @@ enum engine_end refusal_of(int err)
 
 static enum engine_end denied(const struct engine *e, const struct process_status *p)
 {
-	const struct report *r = &e->report;
+	const struct messages *r = &e->session->messages;
 	char name[64];
 	struct passwd *pw = getpwuid(p->uid);
 	struct bpf_refusal why;
@@ -47,42 +47,42 @@ static enum engine_end denied(const struct engine *e, const struct process_statu
 	else
 		snprintf(name, sizeof(name), "uid %u", p->uid);
 	if (geteuid())
-		report_error(r, "process %d (%s) belongs to %s; try: sudo %s -p %d", p->pid,
-			     p->comm, name, engine_command(e->options), p->pid);
+		messages_error(r, "process %d (%s) belongs to %s; try: sudo %s -p %d", p->pid,
+			       p->comm, name, engine_command(e->options), p->pid);
 	if (geteuid())
 		return ENGINE_DENIED;
 	other_users_check(&why);
-	report_error(r, "process %d (%s) belongs to %s, and root cannot read it here: %s%s", p->pid,
-		     p->comm, name, why.err ? why.why : strerror(EACCES), REFUSAL_HINT);
+	messages_error(r, "process %d (%s) belongs to %s, and root cannot read it here: %s%s",
+		       p->pid, p->comm, name, why.err ? why.why : strerror(EACCES), REFUSAL_HINT);
 	return ENGINE_DENIED;
 }
 
 enum engine_end refusal_check(const struct engine *e, pid_t pid, struct process_status *ret)
 {
-	const struct report *r = &e->report;
+	const struct messages *r = &e->session->messages;
 	process_read_status(pid, ret);
 	switch (ret->state) {
 	case PROCESS_OPEN:
 		return ENGINE_OK;
 	case PROCESS_KERNEL:
-		report_error(r, "process %d (%s) is a kernel thread: it has no language runtime",
-			     pid, ret->comm);
+		messages_error(r, "process %d (%s) is a kernel thread: it has no language runtime",
+			       pid, ret->comm);
 		return ENGINE_KERNEL;
 	case PROCESS_ZOMBIE:
-		report_error(r,
-			     "process %d (%s) is a zombie: it has ended, and its parent has not "
-			     "waited for it",
-			     pid, ret->comm);
+		messages_error(r,
+			       "process %d (%s) is a zombie: it has ended, and its parent has not "
+			       "waited for it",
+			       pid, ret->comm);
 		return ENGINE_GONE;
 	case PROCESS_DENIED:
 		return denied(e, ret);
 	case PROCESS_UNREAD:
-		report_error(r, "process %d cannot be inspected: %s", pid, strerror(-ret->error));
+		messages_error(r, "process %d cannot be inspected: %s", pid, strerror(-ret->error));
 		return ENGINE_FAILED;
 	case PROCESS_GONE:
 		break;
 	}
-	report_error(r, "no process %d; 'ebtrace list' shows what can be traced", pid);
+	messages_error(r, "no process %d; 'ebtrace list' shows what can be traced", pid);
 	return ENGINE_GONE;
 }
 
@@ -90,7 +90,7 @@ enum engine_end refusal_check_ended(const struct engine *e, pid_t pid)
 {
 	if (!process_has_ended(pid))
 		return ENGINE_OK;
-	report_error(&e->report, "process %d ended before it could be traced", pid);
+	messages_error(&e->session->messages, "process %d ended before it could be traced", pid);
 	return ENGINE_GONE;
 }
 
@@ -132,35 +132,35 @@ static void explain_executable(pid_t pid, char ret[EXPLANATION_BYTES])
 static void report_off(const struct engine *e, pid_t pid, const char *name, const char *start,
 		       const char *unprobed)
 {
-	const struct report *r = &e->report;
+	const struct messages *r = &e->session->messages;
 	const char *command = engine_trace_command(e->options);
 	if (!unprobed)
-		report_error(r,
-			     "process %d %s, its ring is off, and its functions cannot be "
-			     "probed; start it with %s=1, or with: %s -- PROGRAM",
-			     pid, name, start, command);
+		messages_error(r,
+			       "process %d %s, its ring is off, and its functions cannot be "
+			       "probed; start it with %s=1, or with: %s -- PROGRAM",
+			       pid, name, start, command);
 	else if (*unprobed)
-		report_error(r,
-			     "process %d %s, and its ring is off; %s; start it with %s=1, or "
-			     "with: %s -- PROGRAM",
-			     pid, name, unprobed, start, command);
+		messages_error(r,
+			       "process %d %s, and its ring is off; %s; start it with %s=1, or "
+			       "with: %s -- PROGRAM",
+			       pid, name, unprobed, start, command);
 	else if (!geteuid())
-		report_error(
+		messages_error(
 			r,
 			"process %d %s, and its ring is off, which --mode ring alone reads; try: "
 			"%s -p %d, or start it with %s=1, or with: %s -- PROGRAM",
 			pid, name, command, pid, start, command);
 	else
-		report_error(r,
-			     "process %d %s, and its ring is off; try: sudo %s -p %d, or "
-			     "start it with %s=1, or with: %s -- PROGRAM",
-			     pid, name, command, pid, start, command);
+		messages_error(r,
+			       "process %d %s, and its ring is off; try: sudo %s -p %d, or "
+			       "start it with %s=1, or with: %s -- PROGRAM",
+			       pid, name, command, pid, start, command);
 }
 
 enum engine_end refusal_report_nothing(const struct engine *e, struct inspect *in, pid_t pid,
 				       const char *unprobed)
 {
-	const struct report *r = &e->report;
+	const struct messages *r = &e->session->messages;
 	char is[RUNTIME_TEXT_BYTES], explanation[EXPLANATION_BYTES];
 	struct inspect_process files;
 	inspect_process(in, pid, &files);
@@ -171,26 +171,27 @@ enum engine_end refusal_report_nothing(const struct engine *e, struct inspect *i
 	if (end)
 		return end;
 	if (files.leased) {
-		report_error(r,
-			     "process %d: '%s' cannot be inspected: another program holds a lease "
-			     "on it",
-			     pid, files.leased_path);
+		messages_error(
+			r,
+			"process %d: '%s' cannot be inspected: another program holds a lease "
+			"on it",
+			pid, files.leased_path);
 	} else if (files.release) {
 		snprintf(is, sizeof(is), "is %s", ring_release_name(files.release));
 		report_off(e, pid, is, language_of(files.release)->start, unprobed);
 	} else if (files.markers && unprobed) {
 		report_off(e, pid, "links libebtrace-probes", "EBTRACE_START", unprobed);
 	} else if (stripped) {
-		report_error(r,
-			     "process %d is %s whose symbols have all been stripped: its functions "
-			     "cannot be found; start it with %s=1, or with: %s -- PROGRAM, or link "
-			     "it without -s",
-			     pid, stripped->program, stripped->start,
-			     engine_trace_command(e->options));
+		messages_error(
+			r,
+			"process %d is %s whose symbols have all been stripped: its functions "
+			"cannot be found; start it with %s=1, or with: %s -- PROGRAM, or link "
+			"it without -s",
+			pid, stripped->program, stripped->start, engine_trace_command(e->options));
 	} else if (*explanation) {
-		report_error(r, "process %d %s", pid, explanation);
+		messages_error(r, "process %d %s", pid, explanation);
 	} else {
-		report_error(
+		messages_error(
 			r,
 			"process %d has nothing to trace: no ring file, and no markers that could "
 			"be used; %s; --wait waits until it, or a child of it, has something",
@@ -209,30 +210,30 @@ void refusal_name(const char *program, const char *comm, char ret[REFUSAL_NAME_B
 		snprintf(ret, REFUSAL_NAME_BYTES, "'%s' (started as '%s')", comm, program);
 }
 
-void refusal_report_untraced(const struct report *r, const char *program, bool has_ring)
+void refusal_report_untraced(const struct messages *r, const char *program, bool has_ring)
 {
 	char advice[128] = "; --mode ring switches the rings of its children on, too";
 	if (has_ring)
 		snprintf(advice, sizeof(advice), " (in a chroot: set %s to a directory in there)",
 			 language_common_dir);
-	report_at(r, LOG_NORMAL,
-		  "nothing was traced: %s has neither a ring file nor markers; it must %s%s",
-		  program, language_requirement, advice);
+	messages_at(r, LOG_NORMAL,
+		    "nothing was traced: %s has neither a ring file nor markers; it must %s%s",
+		    program, language_requirement, advice);
 }
 
-void refusal_report_unwatched(const struct report *r, const char *program)
+void refusal_report_unwatched(const struct messages *r, const char *program)
 {
-	report_at(r, LOG_NORMAL,
-		  "nothing was traced: %s, or a program that it started, ended before its probes "
-		  "were in place; --mode ring switches rings on from the start",
-		  program);
+	messages_at(r, LOG_NORMAL,
+		    "nothing was traced: %s, or a program that it started, ended before its probes "
+		    "were in place; --mode ring switches rings on from the start",
+		    program);
 }
 
-void refusal_report_no_allocs(const struct report *r, const char *program)
+void refusal_report_no_allocs(const struct messages *r, const char *program)
 {
-	report_at(r, LOG_NORMAL,
-		  "nothing was traced: neither %s nor a program that it started has markers "
-		  "of sampled allocations (ebtrace:alloc or otel_memory:alloc); without any: "
-		  "ebtrace mem record -o FILE -- PROGRAM",
-		  program);
+	messages_at(r, LOG_NORMAL,
+		    "nothing was traced: neither %s nor a program that it started has markers "
+		    "of sampled allocations (ebtrace:alloc or otel_memory:alloc); without any: "
+		    "ebtrace mem record -o FILE -- PROGRAM",
+		    program);
 }

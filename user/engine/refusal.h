@@ -25,11 +25,11 @@ enum engine_end refusal_report_nothing(const struct engine *e, struct inspect *i
  * end, if any. comm: its name then, or "". */
 void refusal_name(const char *program, const char *comm, char ret[REFUSAL_NAME_BYTES]);
 /* The same for a started program that has ended; has_ring: its ring was switched on. */
-void refusal_report_untraced(const struct report *r, const char *program, bool has_ring);
+void refusal_report_untraced(const struct messages *r, const char *program, bool has_ring);
 /* The same if there was something to probe, for less time than that takes. */
-void refusal_report_unwatched(const struct report *r, const char *program);
+void refusal_report_unwatched(const struct messages *r, const char *program);
 /* The same of a run that is for sampled allocations alone. */
-void refusal_report_no_allocs(const struct report *r, const char *program);
+void refusal_report_no_allocs(const struct messages *r, const char *program);
 /* The end of a run for an -errno of opening the ring of a process. */
 enum engine_end refusal_of(int err);
 

@@ -75,13 +75,13 @@ static void report_wrapped(const struct engine *e)
 	char larger[LARGER_BYTES];
 	bool markers;
 	larger_rings(e, larger, &markers);
-	report_at(&e->report, LOG_NORMAL,
-		  "a ring was overwritten before it was read (%" PRIu64
-		  " word%s); for larger rings, start the program with %s%s",
-		  totals.lost_words, plural(totals.lost_words), larger,
-		  !markers || o->mode != MODE_RING ? ""
-		  : geteuid()			   ? ", or use --mode watermark as root"
-						   : ", or use --mode watermark");
+	messages_at(&e->session->messages, LOG_NORMAL,
+		    "a ring was overwritten before it was read (%" PRIu64
+		    " word%s); for larger rings, start the program with %s%s",
+		    totals.lost_words, plural(totals.lost_words), larger,
+		    !markers || o->mode != MODE_RING ? ""
+		    : geteuid()			     ? ", or use --mode watermark as root"
+						     : ", or use --mode watermark");
 }
 
 enum engine_end engine_run(struct engine *e)

@@ -244,8 +244,9 @@ static int put_event(struct memtrace *m, const struct ebt_event *ev)
 	int err = m->has_head ? 0 : put_head(m, ev->process, e.time_us);
 	if (ev->process != m->process) {
 		if (!m->reported_others)
-			log_at(LOG_NORMAL, "a memtrace trace holds one process: the allocations of "
-					   "others are left out");
+			messages_at(&m->session->messages, LOG_NORMAL,
+				    "a memtrace trace holds one process: the allocations of "
+				    "others are left out");
 		m->reported_others = true;
 		return err;
 	}
@@ -296,15 +297,17 @@ static void report_changes(const struct memtrace *m)
 	for (struct domain *d; (d = ptrmap_next(&m->domains, &at));)
 		cut += d->writer ? ebt_memtrace_writer_cut(d->writer) : 0;
 	if (cut)
-		log_at(LOG_NORMAL,
-		       "%" PRIu64 " frame%s left out, the innermost of deep stacks: a memtrace "
-		       "trace has room for 4096 bytes of a stack",
-		       cut, plural_of(cut, " is", "s are"));
+		messages_at(&m->session->messages, LOG_NORMAL,
+			    "%" PRIu64
+			    " frame%s left out, the innermost of deep stacks: a memtrace "
+			    "trace has room for 4096 bytes of a stack",
+			    cut, plural_of(cut, " is", "s are"));
 	if (m->moved)
-		log_at(LOG_NORMAL,
-		       "%" PRIu64 " event%s written as domain 0: a memtrace trace has at most %d "
-		       "domains",
-		       m->moved, plural_of(m->moved, " is", "s are"), MEMTRACE_DOMAINS_MAX);
+		messages_at(&m->session->messages, LOG_NORMAL,
+			    "%" PRIu64
+			    " event%s written as domain 0: a memtrace trace has at most %d "
+			    "domains",
+			    m->moved, plural_of(m->moved, " is", "s are"), MEMTRACE_DOMAINS_MAX);
 }
 
 static int memtrace_end(struct sink *k)

@@ -115,8 +115,8 @@ static bool is_own(struct pagetrace *t, const struct ebt_event *ev)
 	if (!t->forgotten && ev->process == t->process)
 		return true;
 	if (!t->reported_others)
-		log_at(LOG_NORMAL,
-		       "a page trace holds one process: the pages of others are left out");
+		messages_at(&t->session->messages, LOG_NORMAL,
+			    "a page trace holds one process: the pages of others are left out");
 	t->reported_others = true;
 	return false;
 }
@@ -161,17 +161,19 @@ static void report(const struct pagetrace *t)
 {
 	const struct pages_round *r = &t->round;
 	if (r->events)
-		log_at(LOG_NORMAL,
-		       "pages of 4 KiB were rounded to the page trace's 8 KiB: of %" PRIu64
-		       " event%s, %" PRIu64 " %s widened, %" PRIu64 " changed no page",
-		       r->events, plural(r->events), r->widened,
-		       plural_of(r->widened, "was", "were"), r->without);
+		messages_at(&t->session->messages, LOG_NORMAL,
+			    "pages of 4 KiB were rounded to the page trace's 8 KiB: of %" PRIu64
+			    " event%s, %" PRIu64 " %s widened, %" PRIu64 " changed no page",
+			    r->events, plural(r->events), r->widened,
+			    plural_of(r->widened, "was", "were"), r->without);
 	if (t->is_space)
-		log_at(LOG_NORMAL, "a page trace has no threads: all is of P 0, but for what was "
-				   "there first, which is of P -1");
+		messages_at(&t->session->messages, LOG_NORMAL,
+			    "a page trace has no threads: all is of P 0, but for what was "
+			    "there first, which is of P -1");
 	if (t->beyond + r->beyond)
-		log_at(LOG_NORMAL, "the page trace cannot hold %" PRIu64 " of the events",
-		       t->beyond + r->beyond);
+		messages_at(&t->session->messages, LOG_NORMAL,
+			    "the page trace cannot hold %" PRIu64 " of the events",
+			    t->beyond + r->beyond);
 }
 
 /* The last blocks, by P; that of P -1 behind the others. Without one a reader takes the trace for one

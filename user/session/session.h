@@ -11,6 +11,7 @@
 #ifndef SESSION_SESSION_H
 #define SESSION_SESSION_H
 
+#include "base/messages.h"
 #include "session/origin.h"
 #include "session/processes.h"
 #include "session/stacks.h"
@@ -26,6 +27,8 @@ struct session;
 #define SESSION_MAX_STACK 1024
 
 struct session {
+	/* What people are told while the run goes on. Set by the caller; without, nothing is. */
+	struct messages messages;
 	unsigned origins;	  /* enum origin */
 	struct timebase timebase; /* of the times in the output */
 	struct moment start;	  /* when the recording that is read began */

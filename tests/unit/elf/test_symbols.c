@@ -83,7 +83,15 @@ static uint64_t offset_of(uint64_t address)
 	return s.offset;
 }
 
-static struct symbols_running running;
+/* As the tracer prints its messages. */
+static void print_line(void *ctx, enum log_level level, const char *fmt, va_list ap)
+{
+	(void)ctx;
+	log_vat(level, fmt, ap);
+}
+
+static const struct messages printer = {.line = print_line};
+static struct symbols_running running = {.messages = &printer};
 
 static struct symbols *open_for(const char *path, struct symbols_running *run)
 {
@@ -431,21 +439,21 @@ static unsigned messages(const char *what)
 static void test_budget(void)
 {
 	/* The first answer uses it up. */
-	struct symbols_running run = {.budget_ns = 1};
+	struct symbols_running run = {.messages = &printer, .budget_ns = 1};
 	is(lines_of(&run, 2), 0, "no line is looked up when the time for symbols is over");
 	is(messages("takes too long"), 1, "which is said once in a run");
-	run = (struct symbols_running){.modules = SYMBOLS_MODULES - 3};
+	run = (struct symbols_running){.messages = &printer, .modules = SYMBOLS_MODULES - 3};
 	is(lines_of(&run, 5), 3, "no module is read beyond so many");
 	is(messages("is one too many"), 1, "which is said, too");
 	is(run.modules, SYMBOLS_MODULES, "those are all");
-	run = (struct symbols_running){.text_bytes = SYMBOLS_TEXT_BYTES};
+	run = (struct symbols_running){.messages = &printer, .text_bytes = SYMBOLS_TEXT_BYTES};
 	is(lines_of(&run, 2), 0, "nor when names have taken so much memory");
 	is(messages("gives too many names"), 1, "which is said, too");
 }
 
 static void test_memory(void)
 {
-	struct symbols_running run = {.budget_bytes = 1};
+	struct symbols_running run = {.messages = &printer, .budget_bytes = 1};
 	struct symbols *s[3];
 	const struct symbols_position *p = NULL;
 	unsigned found = 0;

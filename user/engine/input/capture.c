@@ -22,7 +22,7 @@ static enum engine_end open_source(const struct engine *e, struct input *in, boo
 	struct capture_source *made;
 	int err = capture_source_new(e->session, in->fd, &co, &made);
 	if (err) {
-		report_error(&e->report, "'%s': %s", in->name, strerror(-err));
+		messages_error(&e->session->messages, "'%s': %s", in->name, strerror(-err));
 		return ENGINE_FAILED;
 	}
 	*source = capture_source_base(made);
@@ -35,13 +35,13 @@ static enum engine_end capture_open(const struct engine *e, struct input *in,
 	return open_source(e, in, false, source);
 }
 
-static bool capture_faults(const struct report *r, struct source *source)
+static bool capture_faults(const struct messages *r, struct source *source)
 {
 	return faults_report_capture(r, capture_source_of(source));
 }
 
 /* A damaged capture is described, damage included; a file that is none is not. */
-static enum engine_end describe(const struct report *r, const struct capture_source *s,
+static enum engine_end describe(const struct messages *r, const struct capture_source *s,
 				struct input_info *ret)
 {
 	const struct capture_fault *fault = capture_source_fault(s);
@@ -65,7 +65,7 @@ static enum engine_end capture_info(const struct engine *e, struct loop *l, stru
 		return end;
 	end = census_count(e, l, in->name, source, ret->kinds);
 	if (!end)
-		end = describe(&e->report, capture_source_of(source), ret);
+		end = describe(&e->session->messages, capture_source_of(source), ret);
 	source_free(source);
 	return end;
 }

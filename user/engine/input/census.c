@@ -50,6 +50,6 @@ enum engine_end census_count(const struct engine *e, struct loop *l, const char 
 		err = pipeline_run(&reader, l, p);
 	pipeline_free(&reader, p);
 	if (err)
-		report_error(&e->report, "'%s': %s", name, strerror(-err));
+		messages_error(&e->session->messages, "'%s': %s", name, strerror(-err));
 	return err ? ENGINE_FAILED : ENGINE_OK;
 }

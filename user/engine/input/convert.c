@@ -75,8 +75,9 @@ static enum engine_end check_rings(const struct convert *c)
 	const struct engine_options *o = c->engine->options;
 	if (!o->buffer_bytes || o->pid_count || inputs_have_ring(c->inputs))
 		return ENGINE_OK;
-	report_error(&c->engine->report,
-		     "--buffer is memory for rings, and needs a ring file, or processes that run");
+	messages_error(
+		&c->engine->session->messages,
+		"--buffer is memory for rings, and needs a ring file, or processes that run");
 	return ENGINE_MISUSED;
 }
 
@@ -100,7 +101,7 @@ static enum engine_end add_inputs(struct convert *c)
 
 static enum engine_end convert(struct convert *c)
 {
-	const struct report *r = &c->engine->report;
+	const struct messages *r = &c->engine->session->messages;
 	enum engine_end end = add_inputs(c);
 	int err = 0;
 	c->passing = true;
@@ -109,15 +110,15 @@ static enum engine_end convert(struct convert *c)
 	signals_release(&c->signals, 0);
 	/* output_close() reports an error of the output itself. */
 	if (err && sink_flush(c->engine->sink) != err) {
-		report_error(r, "cannot continue: %s",
-			     err == -ENOTSUP ? "the times of the inputs are of different clocks, "
-					       "which no input relates; convert them one by one"
-					     : strerror(-err));
+		messages_error(r, "cannot continue: %s",
+			       err == -ENOTSUP ? "the times of the inputs are of different clocks, "
+						 "which no input relates; convert them one by one"
+					       : strerror(-err));
 		end = ENGINE_FAILED;
 	}
 	enum engine_end faults = inputs_faults(c->inputs);
 	if (!end && !err && c->cut && !inputs_have_pipe(c->inputs)) {
-		report_error(r, "ended by a signal before the end of the input");
+		messages_error(r, "ended by a signal before the end of the input");
 		end = ENGINE_FAILED;
 	}
 	return end ? end : faults;
@@ -142,7 +143,7 @@ enum engine_end convert_run(struct engine *e)
 	struct convert c = {.engine = e, .signals.fd = -1};
 	int err = init(&c);
 	if (err)
-		report_error(&e->report, "cannot start: %s", strerror(-err));
+		messages_error(&e->session->messages, "cannot start: %s", strerror(-err));
 	enum engine_end end = err ? ENGINE_FAILED : convert(&c);
 	inputs_free(c.inputs);
 	loop_free(c.loop);

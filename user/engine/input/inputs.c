@@ -89,13 +89,13 @@ static void recognise(struct input *in, const void *head, size_t bytes)
 
 static enum engine_end cannot_open(const struct input *in, int err)
 {
-	const struct report *r = &in->inputs->engine->report;
+	const struct messages *r = &in->inputs->engine->session->messages;
 	if (in->foreign)
-		report_error(r, in->is_stdin ? "%s %s" : "'%s' %s", in->name, in->foreign);
+		messages_error(r, in->is_stdin ? "%s %s" : "'%s' %s", in->name, in->foreign);
 	else if (in->is_stdin)
-		report_error(r, "cannot read standard input: %s", strerror(-err));
+		messages_error(r, "cannot read standard input: %s", strerror(-err));
 	else
-		report_error(r, "cannot open '%s': %s", in->name, file_strerror(err));
+		messages_error(r, "cannot open '%s': %s", in->name, file_strerror(err));
 	return ENGINE_FAILED;
 }
 
@@ -224,9 +224,9 @@ static bool refuse_program(const struct input *in, const char *path)
 	bool is_script = n >= 2 && !memcmp(head, "#!", 2);
 	if (!is_script && (n != sizeof(head) || memcmp(head, ELFMAG, SELFMAG)))
 		return false;
-	report_error(&e->report,
-		     "'%s' is a program and holds no events; to run and trace it: %s -- %s%s", path,
-		     engine_trace_command(e->options), strchr(path, '/') ? "" : "./", path);
+	messages_error(&e->session->messages,
+		       "'%s' is a program and holds no events; to run and trace it: %s -- %s%s",
+		       path, engine_trace_command(e->options), strchr(path, '/') ? "" : "./", path);
 	return true;
 }
 
@@ -255,8 +255,8 @@ static bool drop_same(struct inputs *ins, struct input *in)
 	const struct input *same = find_same(in);
 	if (!same)
 		return false;
-	report_at(&ins->engine->report, LOG_NORMAL, "%s%s%s is read once, as %s",
-		  in->is_stdin ? "" : "'", in->name, in->is_stdin ? "" : "'", same->name);
+	messages_at(&ins->engine->session->messages, LOG_NORMAL, "%s%s%s is read once, as %s",
+		    in->is_stdin ? "" : "'", in->name, in->is_stdin ? "" : "'", same->name);
 	close(in->fd);
 	free(in);
 	ins->count--;
@@ -417,7 +417,8 @@ enum engine_end inputs_faults(const struct inputs *ins)
 	for (unsigned kind = 0; kind < KINDS; kind++)
 		for (unsigned i = 0; i < ins->source_count; i++)
 			if (ins->sources[i].kind == kind &&
-			    !kinds[kind]->faults(&ins->engine->report, ins->sources[i].source))
+			    !kinds[kind]->faults(&ins->engine->session->messages,
+						 ins->sources[i].source))
 				end = ENGINE_FAILED;
 	return end;
 }

@@ -22,15 +22,16 @@ static enum engine_end memtrace_open(const struct engine *e, struct input *in,
 	struct memtrace_source *made;
 	int err = memtrace_source_new(e->session, in->fd, &o, &made);
 	if (err) {
-		report_error(&e->report, "'%s': %s", in->name,
-			     err == -E2BIG ? "packets of more than 4096 domains" : strerror(-err));
+		messages_error(&e->session->messages, "'%s': %s", in->name,
+			       err == -E2BIG ? "packets of more than 4096 domains"
+					     : strerror(-err));
 		return ENGINE_FAILED;
 	}
 	*source = memtrace_source_base(made);
 	return ENGINE_OK;
 }
 
-static bool memtrace_faults(const struct report *r, struct source *source)
+static bool memtrace_faults(const struct messages *r, struct source *source)
 {
 	return faults_report_memtrace(r, memtrace_source_of(source));
 }
@@ -48,7 +49,7 @@ static enum engine_end memtrace_info(const struct engine *e, struct loop *l, str
 		return end;
 	struct memtrace_source *s = memtrace_source_of(source);
 	end = census_count(e, l, in->name, source, ret->kinds);
-	if (!end && memtrace_source_error(s) && !memtrace_faults(&e->report, source))
+	if (!end && memtrace_source_error(s) && !memtrace_faults(&e->session->messages, source))
 		end = ENGINE_FAILED;
 	ret->memtrace = memtrace_source_counts(s);
 	snprintf(ret->reason, sizeof(ret->reason), "%s", memtrace_source_reason(s));

@@ -20,22 +20,23 @@ static enum engine_end pagetrace_open(const struct engine *e, struct input *in,
 	};
 	struct pagetrace_source *made;
 	if (*source) {
-		report_error(&e->report,
-			     "'%s' is a second page trace: they do not say of which "
-			     "process they are, so only one can be read at a time",
-			     in->name);
+		messages_error(&e->session->messages,
+			       "'%s' is a second page trace: they do not say of which "
+			       "process they are, so only one can be read at a time",
+			       in->name);
 		return ENGINE_MISUSED;
 	}
 	int err = pagetrace_source_new(e->session, in->fd, &o, &made);
 	if (err) {
-		report_error(&e->report, "cannot read '%s': %s", in->name, strerror(-err));
+		messages_error(&e->session->messages, "cannot read '%s': %s", in->name,
+			       strerror(-err));
 		return ENGINE_FAILED;
 	}
 	*source = pagetrace_source_base(made);
 	return ENGINE_OK;
 }
 
-static bool pagetrace_faults(const struct report *r, struct source *source)
+static bool pagetrace_faults(const struct messages *r, struct source *source)
 {
 	return faults_report_pagetrace(r, pagetrace_source_of(source));
 }
@@ -52,7 +53,7 @@ static enum engine_end pagetrace_info(const struct engine *e, struct loop *l, st
 		return end;
 	struct pagetrace_source *s = pagetrace_source_of(source);
 	end = census_count(e, l, in->name, source, ret->kinds);
-	if (!end && pagetrace_source_error(s) && !pagetrace_faults(&e->report, source))
+	if (!end && pagetrace_source_error(s) && !pagetrace_faults(&e->session->messages, source))
 		end = ENGINE_FAILED;
 	ret->pagetrace = pagetrace_source_counts(s);
 	snprintf(ret->reason, sizeof(ret->reason), "%s", pagetrace_source_reason(s));

@@ -40,10 +40,10 @@ static int reopen_as_guessed(const struct engine *e, int fd, struct input *in,
 	in->guessed = true;
 	int err = ebt_cursor_open_fd(dup(fd), name, guess, c, NULL);
 	if (!err)
-		report_at(&e->report, LOG_NORMAL,
-			  "'%s' does not record which release wrote it; its phases nest as those "
-			  "of %s and before; --ocaml-version overrides it",
-			  name, ring_release_name(guess));
+		messages_at(&e->session->messages, LOG_NORMAL,
+			    "'%s' does not record which release wrote it; its phases nest as those "
+			    "of %s and before; --ocaml-version overrides it",
+			    name, ring_release_name(guess));
 	return err;
 }
 
@@ -61,12 +61,12 @@ static enum engine_end open_cursor(const struct engine *e, struct input *in,
 	if (again >= 0)
 		close(again);
 	if (is_other)
-		report_error(&e->report,
-			     "'%s' is no trace: at byte 0, expected a ring file of version 1, a "
-			     "capture, a memtrace trace or a page trace",
-			     in->name);
+		messages_error(&e->session->messages,
+			       "'%s' is no trace: at byte 0, expected a ring file of version 1, a "
+			       "capture, a memtrace trace or a page trace",
+			       in->name);
 	else if (err)
-		report_error(&e->report, "%s", *reason ? reason : strerror(-err));
+		messages_error(&e->session->messages, "%s", *reason ? reason : strerror(-err));
 	return err ? ENGINE_FAILED : ENGINE_OK;
 }
 
@@ -88,7 +88,7 @@ static uint32_t pid_of(struct ebt_cursor *c, const char *path)
 static enum engine_end add(const struct engine *e, struct ebt_cursor *c, const char *name,
 			   uint32_t process, struct source **source)
 {
-	faults_report_assumed(&e->report, c, name);
+	faults_report_assumed(&e->session->messages, c, name);
 	if (!*source) {
 		struct ring_source *made;
 		if (ring_source_new(e->session, engine_buffer_bytes(e->options), &made)) {
@@ -116,10 +116,10 @@ static enum engine_end ring_open(const struct engine *e, struct input *in, struc
 		char whose[32] = "a process that is not known";
 		if (pid)
 			snprintf(whose, sizeof(whose), "process %" PRIu32, pid);
-		report_at(&e->report, LOG_NORMAL,
-			  "'%s' and an earlier file are both of %s: their events and names "
-			  "cannot be distinguished; convert them one by one",
-			  in->name, whose);
+		messages_at(&e->session->messages, LOG_NORMAL,
+			    "'%s' and an earlier file are both of %s: their events and names "
+			    "cannot be distinguished; convert them one by one",
+			    in->name, whose);
 	}
 	return add(e, c, in->name, process, source);
 }
@@ -138,7 +138,7 @@ static enum engine_end open_process(const struct engine *e, pid_t pid, struct pr
 	if (end)
 		return end;
 	if (err)
-		report_error(&e->report, "%s", *reason ? reason : strerror(-err));
+		messages_error(&e->session->messages, "%s", *reason ? reason : strerror(-err));
 	return refusal_of(err);
 }
 
@@ -193,7 +193,7 @@ static enum engine_end describe(const struct engine *e, struct ebt_cursor *c,
 	/* The current content only: a producer at full speed must not keep us here. */
 	ssize_t n = ret->by_domain ? ebt_cursor_poll(c, count_event, ret, 0) : -ENOMEM;
 	if (n < 0)
-		report_error(&e->report, "'%s': %s", ret->name, strerror((int)-n));
+		messages_error(&e->session->messages, "'%s': %s", ret->name, strerror((int)-n));
 	ebt_cursor_info(c, &ret->ring);
 	ebt_cursor_close(c);
 	return n < 0 ? ENGINE_FAILED : ENGINE_OK;
@@ -224,7 +224,7 @@ static enum engine_end ring_info(const struct engine *e, struct loop *l, struct 
 	return end;
 }
 
-static bool ring_faults(const struct report *r, struct source *source)
+static bool ring_faults(const struct messages *r, struct source *source)
 {
 	faults_report_rings(r, ring_source_of(source));
 	return true;

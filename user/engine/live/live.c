@@ -249,12 +249,13 @@ static void begin_realtime(struct live *t)
 	if (!t->options->realtime)
 		return;
 	int err = t->options->nice ? -EALREADY : realtime_begin(&t->realtime);
-	report_at(&t->engine->report, LOG_VERBOSE, "real-time scheduling while rings are read: %s",
-		  !err		     ? "on (--no-realtime: off)"
-		  : err == -ENOTSUP  ? "off: there is one CPU"
-		  : err == -EBUSY    ? "off: ebtrace has a policy of its own"
-		  : err == -EALREADY ? "off: ebtrace was started with a niceness"
-				     : strerror(-err));
+	messages_at(&t->engine->session->messages, LOG_VERBOSE,
+		    "real-time scheduling while rings are read: %s",
+		    !err	       ? "on (--no-realtime: off)"
+		    : err == -ENOTSUP  ? "off: there is one CPU"
+		    : err == -EBUSY    ? "off: ebtrace has a policy of its own"
+		    : err == -EALREADY ? "off: ebtrace was started with a niceness"
+				       : strerror(-err));
 	t->realtime_timer =
 		(struct loop_timer){.fn = on_realtime, .ctx = t, .period_ns = REALTIME_CHECK_NS};
 	if (!err)
@@ -439,7 +440,7 @@ static enum engine_end check_something(struct live *t)
 	if (err == -EAGAIN && t->options->wait)
 		return ENGINE_OK;
 	if (err == -EAGAIN)
-		report_error(&t->engine->report, "%s", reason);
+		messages_error(&t->engine->session->messages, "%s", reason);
 	if (err)
 		return refusal_of(err);
 	if (t->options->wait)
@@ -459,8 +460,8 @@ static enum engine_end add_process(struct live *t, pid_t pid)
 	if (end)
 		return end;
 	if (err) {
-		report_error(&t->engine->report, "cannot follow process %d: %s", p.pid,
-			     strerror(-err));
+		messages_error(&t->engine->session->messages, "cannot follow process %d: %s", p.pid,
+			       strerror(-err));
 		return ENGINE_FAILED;
 	}
 	struct processes *ps = &t->engine->session->processes;
@@ -479,7 +480,7 @@ static enum engine_end add_processes(struct live *t)
 		return ENGINE_OK;
 	int err = end ? 0 : ring_files_scan(t->files, UINT64_MAX);
 	if (err) {
-		report_error(&t->engine->report, "%s", strerror(-err));
+		messages_error(&t->engine->session->messages, "%s", strerror(-err));
 		return ENGINE_FAILED;
 	}
 	ring_files_attached(t->files);
@@ -494,7 +495,7 @@ static enum engine_end add_processes(struct live *t)
 
 static enum engine_end start_program(struct live *t)
 {
-	const struct report *r = &t->engine->report;
+	const struct messages *r = &t->engine->session->messages;
 	char **argv = t->options->program;
 	struct program_options po = {
 		.nice = t->options->nice,
@@ -510,21 +511,21 @@ static enum engine_end start_program(struct live *t)
 	int err = program_spawn(&t->program, argv, &po);
 	t->has_program = true;
 	if (err) {
-		report_error(r, "cannot start '%s': %s", argv[0], strerror(-err));
+		messages_error(r, "cannot start '%s': %s", argv[0], strerror(-err));
 		return ENGINE_FAILED;
 	}
 	if (*t->program.dir)
 		ring_files_directory(t->files, t->program.dir, t->program.own.fd >= 0);
 	err = follow_add(t->follow, t->program.pid);
 	if (err) {
-		report_error(r, "cannot follow '%s': %s", argv[0], strerror(-err));
+		messages_error(r, "cannot follow '%s': %s", argv[0], strerror(-err));
 		return ENGINE_FAILED;
 	}
 	if (t->probing.source)
 		bpf_source_record_code(t->probing.source, t->program.pid);
 	err = program_go(&t->program);
 	if (err) {
-		report_error(r, "cannot run '%s': %s", argv[0], strerror(-err));
+		messages_error(r, "cannot run '%s': %s", argv[0], strerror(-err));
 		t->program.go_fd = -1;
 		t->engine->program_status = err == -ENOENT ? 127 : 126;
 		return ENGINE_PROGRAM;
@@ -580,7 +581,7 @@ static int add_probing(struct live *t)
 static enum engine_end begin(struct live *t)
 {
 	const struct engine_options *o = t->options;
-	const struct report *r = &t->engine->report;
+	const struct messages *r = &t->engine->session->messages;
 	int err = 0;
 	if (o->program)
 		err = program_prepare(&t->program, r, recording_by_environment(o, r),
@@ -588,7 +589,7 @@ static enum engine_end begin(struct live *t)
 	if (!err)
 		err = init(t);
 	if (err) {
-		report_error(r, "cannot start: %s", strerror(-err));
+		messages_error(r, "cannot start: %s", strerror(-err));
 		return ENGINE_FAILED;
 	}
 	enum engine_end end = probing_begin(&t->probing, t->engine, o->program && t->program.record,
@@ -613,7 +614,7 @@ static void detach(struct live *t)
 	probing_end(&t->probing);
 	if (!t->rings)
 		return;
-	faults_report_rings(&t->engine->report, t->rings);
+	faults_report_rings(&t->engine->session->messages, t->rings);
 	source_free(ring_source_base(t->rings));
 }
 
@@ -640,11 +641,11 @@ static enum engine_end finish_program(struct live *t, enum engine_end end)
 	char name[REFUSAL_NAME_BYTES];
 	refusal_name(t->options->program[0], t->program.comm, name);
 	if (!end && for_allocs && !t->probing.found_allocs)
-		refusal_report_no_allocs(&e->report, name);
+		refusal_report_no_allocs(&e->session->messages, name);
 	else if (!end && !for_allocs && nothing && totals.unwatched)
-		refusal_report_unwatched(&e->report, name);
+		refusal_report_unwatched(&e->session->messages, name);
 	else if (!end && !for_allocs && nothing)
-		refusal_report_untraced(&e->report, name, t->program.record);
+		refusal_report_untraced(&e->session->messages, name, t->program.record);
 	else if (!t->program.record && t->options->mode != MODE_PROBES)
 		recording_report_left_off(e);
 	if (end)
@@ -656,15 +657,15 @@ static enum engine_end finish_program(struct live *t, enum engine_end end)
 /* A program of ours goes on as it would without us. */
 static void report_failure(struct live *t, int err)
 {
-	const struct report *r = &t->engine->report;
+	const struct messages *r = &t->engine->session->messages;
 	/* The output's error is told again at its end, which may be hours away, with its name. */
 	bool by_output = sink_flush(t->engine->sink) == err;
 	const char *what = by_output ? "cannot write the output" : "cannot go on";
 	if (t->has_program && !program_ended(&t->program))
-		report_error(r, "%s: %s; '%s' goes on untraced", what, strerror(-err),
-			     t->options->program[0]);
+		messages_error(r, "%s: %s; '%s' goes on untraced", what, strerror(-err),
+			       t->options->program[0]);
 	else if (!by_output)
-		report_error(r, "%s: %s", what, strerror(-err));
+		messages_error(r, "%s: %s", what, strerror(-err));
 }
 
 static enum engine_end trace_to_the_end(struct live *t)
@@ -683,7 +684,7 @@ static enum engine_end trace_to_the_end(struct live *t)
 	bool waited = t->options->wait && !t->has_program;
 	if (!waited || ring_files_opened(t->files) || t->probing.sees || session->totals.events)
 		return ENGINE_OK;
-	report_error(&t->engine->report, "nothing to trace has come");
+	messages_error(&t->engine->session->messages, "nothing to trace has come");
 	return ENGINE_NOTHING;
 }
 
@@ -692,11 +693,12 @@ static void report_given_up(const struct live *t)
 	pid_t pid;
 	unsigned n = memory_reader_given_up(t->engine->memory, &pid);
 	if (n)
-		report_at(&t->engine->report, LOG_NORMAL,
-			  "reads of processes' memory and mapped files that were given up, as the "
-			  "kernel did not "
-			  "answer: %u, the first of process %d",
-			  n, pid);
+		messages_at(
+			&t->engine->session->messages, LOG_NORMAL,
+			"reads of processes' memory and mapped files that were given up, as the "
+			"kernel did not "
+			"answer: %u, the first of process %d",
+			n, pid);
 }
 
 static void done(struct live *t)

@@ -38,16 +38,17 @@ static enum engine_end begin_without(struct probing *p, int err, const char *rea
 	else if (o->mode != MODE_AUTO && o->mode != MODE_RING)
 		snprintf(what, sizeof(what), "--mode %s", engine_mode_names[o->mode]);
 	if (*what) {
-		report_error(&e->report, "%s: %s%s", what, reason, REFUSAL_HINT);
+		messages_error(&e->session->messages, "%s: %s%s", what, reason, REFUSAL_HINT);
 		return err == -EPERM || err == -EACCES ? ENGINE_DENIED : ENGINE_FAILED;
 	}
 	if ((err != -EPERM && err != -EACCES) || !geteuid())
 		snprintf(p->unprobed, sizeof(p->unprobed), "%s", reason);
 	if (o->blame || o->stacks)
-		report_at(&e->report, LOG_NORMAL, "%s; reading the rings alone: %s%s%s%s", reason,
-			  o->blame ? "it is not recorded when threads do not run" : "",
-			  o->blame && o->stacks ? ", and " : "",
-			  o->stacks ? "events get no stacks" : "", REFUSAL_HINT);
+		messages_at(&e->session->messages, LOG_NORMAL,
+			    "%s; reading the rings alone: %s%s%s%s", reason,
+			    o->blame ? "it is not recorded when threads do not run" : "",
+			    o->blame && o->stacks ? ", and " : "",
+			    o->stacks ? "events get no stacks" : "", REFUSAL_HINT);
 	else
 		snprintf(p->missing, sizeof(p->missing), "%s", reason);
 	return ENGINE_OK;
@@ -75,8 +76,8 @@ static void report_refused(const struct probing *p)
 		bool again = features[i].feature == BPF_FAULTS &&
 			     bpf_source_refusal(p->source, BPF_BLAME);
 		if (why && !again)
-			report_at(&p->engine->report, LOG_NORMAL, "%s: %s%s", features[i].effect,
-				  why->why, REFUSAL_HINT);
+			messages_at(&p->engine->session->messages, LOG_NORMAL, "%s: %s%s",
+				    features[i].effect, why->why, REFUSAL_HINT);
 	}
 }
 
@@ -93,8 +94,8 @@ static bool report_missed(const struct probing *p)
 	const struct bpf_refusal *why;
 	bool some = false;
 	while ((why = bpf_source_missed(p->source, &f))) {
-		report_at(&p->engine->report, LOG_NORMAL, "%s are not probed: %s%s", probes[f],
-			  why->why, REFUSAL_HINT);
+		messages_at(&p->engine->session->messages, LOG_NORMAL, "%s are not probed: %s%s",
+			    probes[f], why->why, REFUSAL_HINT);
 		some = true;
 	}
 	return some;
@@ -166,10 +167,10 @@ probing_begin(struct probing *p, const struct engine *e, bool record, struct ins
 	if (!err)
 		report_refused(p);
 	if (!err && o->faults && !bpf_source_refusal(p->source, BPF_FAULTS))
-		report_at(&e->report, LOG_NORMAL,
-			  "timing page faults: meanwhile each one of the traced processes takes "
-			  "300 to 500 ns more, in a pause 200 ns on top, and of other programs "
-			  "up to 100 ns");
+		messages_at(&e->session->messages, LOG_NORMAL,
+			    "timing page faults: meanwhile each one of the traced processes takes "
+			    "300 to 500 ns more, in a pause 200 ns on top, and of other programs "
+			    "up to 100 ns");
 	if (!err)
 		return ENGINE_OK;
 	p->source = NULL;
@@ -202,16 +203,17 @@ static void report_pages(const struct probing *p)
 	pages_text(counts.pages.appeared, appeared, sizeof(appeared));
 	pages_text(counts.pages.gone, gone, sizeof(gone));
 	/* A report has them itself. */
-	report_at(&p->engine->report, p->engine->options->counts ? LOG_VERBOSE : LOG_NORMAL,
-		  "reconciled with the page tables: %s pages appeared without a fault, %s went "
-		  "without a system call",
-		  appeared, gone);
-	report_at(&p->engine->report, LOG_VERBOSE,
-		  "page tables were read %" PRIu64 " time%s, in %" PRIu64
-		  " us of CPU time; %" PRIu64 " fault%s of pages that were mapped",
-		  counts.pages.checks, plural(counts.pages.checks), counts.pages.check_ns / 1000,
-		  counts.pages.known_faults,
-		  plural_of(counts.pages.known_faults, " was", "s were"));
+	messages_at(&p->engine->session->messages,
+		    p->engine->options->counts ? LOG_VERBOSE : LOG_NORMAL,
+		    "reconciled with the page tables: %s pages appeared without a fault, %s went "
+		    "without a system call",
+		    appeared, gone);
+	messages_at(&p->engine->session->messages, LOG_VERBOSE,
+		    "page tables were read %" PRIu64 " time%s, in %" PRIu64
+		    " us of CPU time; %" PRIu64 " fault%s of pages that were mapped",
+		    counts.pages.checks, plural(counts.pages.checks), counts.pages.check_ns / 1000,
+		    counts.pages.known_faults,
+		    plural_of(counts.pages.known_faults, " was", "s were"));
 }
 
 void probing_end(struct probing *p)
@@ -223,10 +225,10 @@ void probing_end(struct probing *p)
 	if (p->source)
 		bpf_source_counts(p->source, &counts);
 	if (counts.dropped_stacks)
-		report_at(&p->engine->report, LOG_NORMAL,
-			  "%" PRIu64 " stack%s lost, as the BPF buffer had no room (--bpf-buffer)",
-			  counts.dropped_stacks,
-			  plural_of(counts.dropped_stacks, " was", "s were"));
+		messages_at(
+			&p->engine->session->messages, LOG_NORMAL,
+			"%" PRIu64 " stack%s lost, as the BPF buffer had no room (--bpf-buffer)",
+			counts.dropped_stacks, plural_of(counts.dropped_stacks, " was", "s were"));
 	p->found_allocs |= counts.alloc_sites > 0;
 	source_free(p->source);
 	p->source = NULL;
@@ -240,13 +242,15 @@ uint64_t probing_known_ns(const struct probing *p)
 static void note_attached(struct probing *p, pid_t pid, int markers)
 {
 	if (p->engine->options->pages && !p->sees)
-		report_at(&p->engine->report, LOG_NORMAL,
-			  "watching pages: meanwhile each system call of this machine takes 50 to "
-			  "80 ns more, and mmap, munmap, mremap, brk and madvise some 500 ns more, "
-			  "also of other programs");
+		messages_at(
+			&p->engine->session->messages, LOG_NORMAL,
+			"watching pages: meanwhile each system call of this machine takes 50 to "
+			"80 ns more, and mmap, munmap, mremap, brk and madvise some 500 ns more, "
+			"also of other programs");
 	p->sees = true;
-	report_at(&p->engine->report, LOG_VERBOSE, "attached to %d %s%s of process %d", markers,
-		  p->engine->options->pages ? "thread" : "marker", plural((uint64_t)markers), pid);
+	messages_at(&p->engine->session->messages, LOG_VERBOSE, "attached to %d %s%s of process %d",
+		    markers, p->engine->options->pages ? "thread" : "marker",
+		    plural((uint64_t)markers), pid);
 }
 
 /* A process without markers of allocations has nothing for a run that is for these alone. */
@@ -261,12 +265,13 @@ static enum engine_end check_allocs(const struct probing *p, pid_t pid)
 	enum engine_end end = refusal_check_ended(p->engine, pid);
 	if (end)
 		return end;
-	report_error(&p->engine->report,
-		     "process %d has no markers of sampled allocations (ebtrace:alloc or "
-		     "otel_memory:alloc) and no OCaml 5 in native code; start it anew with: "
-		     "ebtrace mem record -o FILE -- PROGRAM; --wait waits until it, or a child of "
-		     "it, has some",
-		     pid);
+	messages_error(
+		&p->engine->session->messages,
+		"process %d has no markers of sampled allocations (ebtrace:alloc or "
+		"otel_memory:alloc) and no OCaml 5 in native code; start it anew with: "
+		"ebtrace mem record -o FILE -- PROGRAM; --wait waits until it, or a child of "
+		"it, has some",
+		pid);
 	return ENGINE_NOTHING;
 }
 
@@ -274,7 +279,7 @@ enum engine_end probing_attach(struct probing *p, pid_t pid)
 {
 	if (!p->source)
 		return ENGINE_OK;
-	const struct report *r = &p->engine->report;
+	const struct messages *r = &p->engine->session->messages;
 	const struct engine_options *o = p->engine->options;
 	char reason[EBT_REASON_BYTES] = "";
 	int n = bpf_source_attach(p->source, pid, reason);
@@ -287,9 +292,9 @@ enum engine_end probing_attach(struct probing *p, pid_t pid)
 	if (n > 0)
 		note_attached(p, pid, n);
 	else if (n < 0)
-		report_error(r, "process %d: %s", pid, reason);
+		messages_error(r, "process %d: %s", pid, reason);
 	else
-		report_at(r, LOG_VERBOSE, "process %d has no markers", pid);
+		messages_at(r, LOG_VERBOSE, "process %d has no markers", pid);
 	bool nothing = n < 0 || (!n && missed && !p->sees);
 	if (nothing && o->mode != MODE_AUTO)
 		return ENGINE_FAILED;
@@ -305,11 +310,11 @@ enum engine_end probing_check_ends(const struct probing *p)
 	if (!o->needs_ends || o->wait || !counts.ocaml_sites ||
 	    counts.alloc_sites > counts.ocaml_sites)
 		return ENGINE_OK;
-	report_error(&p->engine->report,
-		     "%s needs to know when objects are collected; periodic samples of a program "
-		     "that was not prepared do not have that: ebtrace mem hotspots -p %d shows "
-		     "where it allocates",
-		     o->needs_ends, o->pids[0]);
+	messages_error(&p->engine->session->messages,
+		       "%s needs to know when objects are collected; periodic samples of a program "
+		       "that was not prepared do not have that: ebtrace mem hotspots -p %d shows "
+		       "where it allocates",
+		       o->needs_ends, o->pids[0]);
 	return ENGINE_MISUSED;
 }
 
@@ -321,7 +326,8 @@ void probing_attach_found(void *ctx, pid_t pid)
 	if (p->source)
 		report_missed(p);
 	if (n < 0)
-		report_at(&p->engine->report, LOG_VERBOSE, "process %d: %s", pid, reason);
+		messages_at(&p->engine->session->messages, LOG_VERBOSE, "process %d: %s", pid,
+			    reason);
 	else if (n)
 		note_attached(p, pid, n);
 }
@@ -338,8 +344,8 @@ void probing_emit_open(struct probing *p, struct sink *k)
 		p->engine->session->open_emitted = moment_at(now_ns());
 	}
 	if (err && p->source)
-		report_at(&p->engine->report, LOG_VERBOSE, "open intervals are not shown: %s",
-			  strerror(-err));
+		messages_at(&p->engine->session->messages, LOG_VERBOSE,
+			    "open intervals are not shown: %s", strerror(-err));
 }
 
 /* A program without markers is not probed while its ring is on, by anybody. */
@@ -359,8 +365,8 @@ void probing_report_missing(struct probing *p)
 		return;
 	/* A report needs neither: that a user lacks privileges is no news for its reader. */
 	bool quiet = e->options->counts && !*p->unprobed;
-	report_at(&e->report, quiet ? LOG_VERBOSE : LOG_NORMAL,
-		  "%s; reading the rings alone, without thread and CPU%s", p->missing,
-		  REFUSAL_HINT);
+	messages_at(&e->session->messages, quiet ? LOG_VERBOSE : LOG_NORMAL,
+		    "%s; reading the rings alone, without thread and CPU%s", p->missing,
+		    REFUSAL_HINT);
 	*p->missing = 0;
 }

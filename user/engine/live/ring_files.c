@@ -47,21 +47,21 @@ static int find_same(const struct ringfile *found, int n)
 }
 
 /* The n rings, RINGFILE_MAX at most, were found open in the process. */
-static void ring_warnings_report(const struct report *r, struct followed *p,
+static void ring_warnings_report(const struct messages *r, struct followed *p,
 				 const struct ringfile *found, int n)
 {
 	/* OCaml names its file by the pid alone: each runtime of a process opens, and clears, it. */
 	int same = p->told_mixed ? n : find_same(found, n);
 	if (same < n)
-		report_at(r, LOG_NORMAL,
-			  "process %d: several runtimes in it write to one ring file, '%s': each "
-			  "that starts clears it, and their events are mixed up",
-			  p->pid, found[same].path);
+		messages_at(r, LOG_NORMAL,
+			    "process %d: several runtimes in it write to one ring file, '%s': each "
+			    "that starts clears it, and their events are mixed up",
+			    p->pid, found[same].path);
 	p->told_mixed |= same < n;
 	if (n == RINGFILE_MAX && !p->told_many)
-		report_at(r, LOG_NORMAL,
-			  "process %d has %d rings: others that it may have are not read", p->pid,
-			  n);
+		messages_at(r, LOG_NORMAL,
+			    "process %d has %d rings: others that it may have are not read", p->pid,
+			    n);
 	p->told_many |= n == RINGFILE_MAX;
 }
 
@@ -73,8 +73,8 @@ static void ring_warnings_unexplained(const struct engine *e, struct followed *p
 	if (p->told_unexplained || !(o->blame || o->stacks) ||
 	    !(e->session->origins & ORIGIN_BPF) || !language || language->has_markers)
 		return;
-	report_at(
-		&e->report, LOG_NORMAL,
+	messages_at(
+		&e->session->messages, LOG_NORMAL,
 		"process %d: its ring is on, and is read: %s%s%s%s; see --mode probes", p->pid,
 		o->blame ? "while it has several threads, what its pauses were made of is not known"
 			 : "",
@@ -242,8 +242,8 @@ static void set_release(struct ring_files *r, struct followed *p, enum ebt_relea
 	if (p->release == EBT_RELEASE_AUTO)
 		return;
 	r->release = p->release;
-	report_at(&r->engine->report, LOG_VERBOSE, "process %d is %s", p->pid,
-		  ring_release_name(p->release));
+	messages_at(&r->engine->session->messages, LOG_VERBOSE, "process %d is %s", p->pid,
+		    ring_release_name(p->release));
 }
 
 static void detect_release(struct ring_files *r, struct followed *p)
@@ -301,12 +301,12 @@ static int open_ring(struct ring_files *r, int fd, const char *name, struct foll
 		k->requested = false; /* no ring is there because of us, whatever its name is */
 		r->error = err;
 		if (err != -EAGAIN)
-			report_at(&r->engine->report, LOG_NORMAL, "%s", r->reason);
+			messages_at(&r->engine->session->messages, LOG_NORMAL, "%s", r->reason);
 		return err == -ENOMEM || err == -EAGAIN ? err : 0;
 	}
-	report_at(&r->engine->report, LOG_VERBOSE, "reading the ring '%s' of process %d", name,
-		  pid);
-	faults_report_assumed(&r->engine->report, c, name);
+	messages_at(&r->engine->session->messages, LOG_VERBOSE,
+		    "reading the ring '%s' of process %d", name, pid);
+	faults_report_assumed(&r->engine->session->messages, c, name);
 	r->opened++;
 	follow_usage_soon(r->follow);
 	if (!p && processes_lived(&r->engine->session->processes, (uint32_t)pid,
@@ -352,7 +352,7 @@ static void note_unreadable(struct ring_files *r, struct followed *p, int err, c
 	if (p->reported_error != err && !p->has_ring) {
 		p->reported_error = err;
 		snprintf(r->reason, sizeof(r->reason), "%s", reason);
-		report_at(&r->engine->report, LOG_NORMAL, "%s", reason);
+		messages_at(&r->engine->session->messages, LOG_NORMAL, "%s", reason);
 	}
 	r->error = err;
 }
@@ -426,7 +426,7 @@ static int visit(struct followed *p, void *ctx)
 		note_unreadable(r, p, n, reason);
 		return 0;
 	}
-	ring_warnings_report(&r->engine->report, p, found, n);
+	ring_warnings_report(&r->engine->session->messages, p, found, n);
 	int err = 0;
 	for (int i = 0; i < n; i++) {
 		if (err)
@@ -704,7 +704,8 @@ static int report_missed(int fd, const char *name, pid_t pid, const struct stat 
 		let_go(r, k);
 	if (k && !processes_of(&r->engine->session->processes, (uint32_t)pid, &process)) {
 		ring_source_missed(r->rings, process, age < now ? now - age : 0, now);
-		report_at(&r->engine->report, LOG_NORMAL, "the ring '%s' has not been read", name);
+		messages_at(&r->engine->session->messages, LOG_NORMAL,
+			    "the ring '%s' has not been read", name);
 	}
 	close(fd);
 	return 0;
@@ -722,17 +723,17 @@ static void report_running(struct followed *p, void *ctx)
 static void report_births(const struct ring_files *r)
 {
 	if (r->missed)
-		report_at(
-			&r->engine->report, LOG_NORMAL,
+		messages_at(
+			&r->engine->session->messages, LOG_NORMAL,
 			"%s%u process%s ended before %s rings could be opened: %s not watched; of "
 			"processes without a ring it is not known how many there were",
 			r->missed_unknown ? "at least " : "", r->missed,
 			plural_of(r->missed, "", "es"), plural_of(r->missed, "its", "their"),
 			plural_of(r->missed, "it was", "they were"));
 	else if (r->missed_unknown)
-		report_at(&r->engine->report, LOG_NORMAL,
-			  "more rings came at once than the kernel reports: not known how many "
-			  "processes were not watched");
+		messages_at(&r->engine->session->messages, LOG_NORMAL,
+			    "more rings came at once than the kernel reports: not known how many "
+			    "processes were not watched");
 }
 
 int ring_files_end(struct ring_files *r)
@@ -747,14 +748,14 @@ int ring_files_end(struct ring_files *r)
 		err = inbox_scan(&r->inbox, &reader);
 	if (err)
 		return err;
-	r->refused = ring_notes_report(&r->inbox, &r->engine->report);
+	r->refused = ring_notes_report(&r->inbox, &r->engine->session->messages);
 	unread_rings_report(&r->unread);
 	report_births(r);
 	follow_each(r->follow, report_running, r);
 	bool starved = *r->inbox.path ? r->inbox.starved : follow_is_starved(r->follow);
 	if (starved && reads_rings(r)) {
-		report_at(&r->engine->report, LOG_NORMAL,
-			  "there may be rings that have not been read: %s", strerror(EMFILE));
+		messages_at(&r->engine->session->messages, LOG_NORMAL,
+			    "there may be rings that have not been read: %s", strerror(EMFILE));
 		ring_source_missed(r->rings, PROCESS_UNKNOWN, 0, now_ns());
 	}
 	return err;

@@ -82,7 +82,7 @@ static const char *advice(int err)
 	}
 }
 
-unsigned ring_notes_report(const struct inbox *in, const struct report *r)
+unsigned ring_notes_report(const struct inbox *in, const struct messages *r)
 {
 	struct note first = {0};
 	unsigned count = 0;
@@ -98,11 +98,11 @@ unsigned ring_notes_report(const struct inbox *in, const struct report *r)
 	if (d)
 		closedir(d);
 	if (count == 1)
-		report_at(r, LOG_NORMAL, "process %d (%s) could not make its ring: %s%s", first.pid,
-			  first.comm, strerror(first.err), advice(first.err));
+		messages_at(r, LOG_NORMAL, "process %d (%s) could not make its ring: %s%s",
+			    first.pid, first.comm, strerror(first.err), advice(first.err));
 	else if (count)
-		report_at(r, LOG_NORMAL,
-			  "%u processes could not make their rings, one of them %d (%s): %s%s",
-			  count, first.pid, first.comm, strerror(first.err), advice(first.err));
+		messages_at(r, LOG_NORMAL,
+			    "%u processes could not make their rings, one of them %d (%s): %s%s",
+			    count, first.pid, first.comm, strerror(first.err), advice(first.err));
 	return count;
 }

@@ -6,11 +6,11 @@
 #ifndef ENGINE_LIVE_RING_NOTES_H
 #define ENGINE_LIVE_RING_NOTES_H
 
-#include "engine/report.h"
+#include "base/messages.h"
 
 struct inbox;
 
 /* Reports the processes that left notes there, in one line, and removes the notes. How many. */
-unsigned ring_notes_report(const struct inbox *in, const struct report *r);
+unsigned ring_notes_report(const struct inbox *in, const struct messages *r);
 
 #endif

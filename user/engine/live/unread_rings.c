@@ -70,9 +70,9 @@ void unread_rings_report(struct unread_rings *u)
 		if (!ring->process)
 			continue;
 		ring_source_missed(u->rings, ring->process, ring->since_ns, ring->until_ns);
-		report_at(&u->engine->report, LOG_NORMAL,
-			  "process %u ended before its ring could be read",
-			  processes_pid(registry(u), ring->process));
+		messages_at(&u->engine->session->messages, LOG_NORMAL,
+			    "process %u ended before its ring could be read",
+			    processes_pid(registry(u), ring->process));
 		processes_unref(registry(u), ring->process);
 	}
 	clear(u);

@@ -76,11 +76,12 @@ static int prepare_rings(struct program *t, bool must)
 		return err;
 	recording_room(&room);
 	t->record = false;
-	report_at(t->report, LOG_NORMAL,
-		  "no directory for rings with %llu MB of space (%s); %sEBTRACE_DIR names another "
-		  "one",
-		  (unsigned long long)(room.least_bytes >> 20), strerror(-err),
-		  must ? "" : "the program runs without; ");
+	messages_at(
+		t->messages, LOG_NORMAL,
+		"no directory for rings with %llu MB of space (%s); %sEBTRACE_DIR names another "
+		"one",
+		(unsigned long long)(room.least_bytes >> 20), strerror(-err),
+		must ? "" : "the program runs without; ");
 	return must ? err : 0;
 }
 
@@ -131,9 +132,9 @@ static void run_child(const struct program *t, char **argv, int go, int failed)
 	_exit(127);
 }
 
-int program_prepare(struct program *t, const struct report *report, bool record, bool must)
+int program_prepare(struct program *t, const struct messages *messages, bool record, bool must)
 {
-	*t = (struct program){.report = report,
+	*t = (struct program){.messages = messages,
 			      .pid = -1,
 			      .pidfd = -1,
 			      .go_fd = -1,
@@ -315,10 +316,10 @@ void program_done(struct program *t)
 	if (t->own.fd >= 0 && !t->keep_files) {
 		int err = rundir_remove(&t->own);
 		if (err)
-			report_at(t->report, LOG_NORMAL, "cannot remove '%s': %s", t->dir,
-				  strerror(-err));
+			messages_at(t->messages, LOG_NORMAL, "cannot remove '%s': %s", t->dir,
+				    strerror(-err));
 	} else if (t->own.fd >= 0) {
-		report_at(t->report, LOG_NORMAL, "ring files kept in '%s'", t->dir);
+		messages_at(t->messages, LOG_NORMAL, "ring files kept in '%s'", t->dir);
 	}
 	rundir_close(&t->own);
 }

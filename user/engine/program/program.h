@@ -13,15 +13,15 @@
 #include <sys/resource.h>
 #include <sys/types.h>
 
+#include "base/messages.h"
 #include "engine/program/rundir.h"
-#include "engine/report.h"
 #include "proc/usage.h"
 #include "session/session.h"
 
 struct memory_reader;
 
 struct program {
-	const struct report *report;
+	const struct messages *messages;
 	pid_t pid;
 	uint32_t process; /* its index in the registry; the owner's to set */
 	int pidfd;
@@ -62,7 +62,7 @@ struct program_options {
  * Chooses the directory of its rings, if record: without space for them t->record becomes false,
  * which is reported; with `must` that is -ENOSPC. 0 or -errno; program_done() in either case.
  */
-int program_prepare(struct program *t, const struct report *report, bool record, bool must);
+int program_prepare(struct program *t, const struct messages *messages, bool record, bool must);
 /* Forks a child that waits to exec `argv`. 0 or -errno. */
 int program_spawn(struct program *t, char **argv, const struct program_options *o);
 /* Makes it exec. 0, or -errno of the exec(); -ECANCELED: the user asked to end while it did not, and it was

@@ -64,19 +64,19 @@ static bool user_records(void)
 }
 
 /* Reports that the environment of a program without a ring of its own is not extended. */
-static void report_left_alone(const struct report *r, const char *program)
+static void report_left_alone(const struct messages *r, const char *program)
 {
 	const char *hidden = NULL;
 	for (unsigned i = 0; i < LANGUAGES && !hidden; i++)
 		hidden = languages[i].hidden;
-	report_at(r, LOG_VERBOSE,
-		  "'%s' is no program with rings itself: its environment is left alone, and its "
-		  "children are probed%s%s%s",
-		  program, hidden ? "; " : "", hidden ? hidden : "",
-		  hidden ? " need --mode ring" : "");
+	messages_at(r, LOG_VERBOSE,
+		    "'%s' is no program with rings itself: its environment is left alone, and its "
+		    "children are probed%s%s%s",
+		    program, hidden ? "; " : "", hidden ? hidden : "",
+		    hidden ? " need --mode ring" : "");
 }
 
-bool recording_by_environment(const struct engine_options *o, const struct report *report)
+bool recording_by_environment(const struct engine_options *o, const struct messages *messages)
 {
 	if (!o->program || o->mode == MODE_PROBES)
 		return false;
@@ -90,7 +90,7 @@ bool recording_by_environment(const struct engine_options *o, const struct repor
 	if (fd >= 0)
 		close(fd);
 	if (!has)
-		report_left_alone(report, o->program[0]);
+		report_left_alone(messages, o->program[0]);
 	return has;
 }
 
@@ -154,7 +154,7 @@ static const struct language *language_of_program(const char *name)
 	return found;
 }
 
-void recording_enlarge_rings(const struct engine_options *o, const struct report *report,
+void recording_enlarge_rings(const struct engine_options *o, const struct messages *messages,
 			     const char *dir, struct recording_rings *ret)
 {
 	*ret = (struct recording_rings){0};
@@ -163,14 +163,14 @@ void recording_enlarge_rings(const struct engine_options *o, const struct report
 		return;
 	enlarge(l, dir, ret);
 	if (ret->variable)
-		report_at(report, LOG_VERBOSE,
-			  "larger rings: '%s', and what it starts, runs with %s=%s", o->program[0],
-			  ret->variable, ret->value);
+		messages_at(messages, LOG_VERBOSE,
+			    "larger rings: '%s', and what it starts, runs with %s=%s",
+			    o->program[0], ret->variable, ret->value);
 	else
-		report_at(report, LOG_VERBOSE,
-			  "no larger rings for '%s': no room for them in '%s', or in its limits "
-			  "(ulimit -f, -v)",
-			  o->program[0], dir);
+		messages_at(messages, LOG_VERBOSE,
+			    "no larger rings for '%s': no room for them in '%s', or in its limits "
+			    "(ulimit -f, -v)",
+			    o->program[0], dir);
 }
 
 void recording_extend(void *ctx)
@@ -193,10 +193,11 @@ void recording_report_left_off(const struct engine *e)
 	for (size_t at = 0; processes_next_kind(&e->session->processes, &at, &kind);) {
 		if (!kind.traits.hides_user_events)
 			continue;
-		report_at(&e->report, o->counts ? LOG_VERBOSE : LOG_NORMAL,
-			  "the rings of the children of '%s' were left off: user events of %s are "
-			  "not seen; --mode ring switches them on",
-			  o->program[0], kind.producer);
+		messages_at(
+			&e->session->messages, o->counts ? LOG_VERBOSE : LOG_NORMAL,
+			"the rings of the children of '%s' were left off: user events of %s are "
+			"not seen; --mode ring switches them on",
+			o->program[0], kind.producer);
 		return;
 	}
 }

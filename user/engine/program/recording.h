@@ -15,7 +15,7 @@
 const char *recording_run(void);
 
 /* Whether to extend the environment of the program in the options. False without a program. */
-bool recording_by_environment(const struct engine_options *o, const struct report *report);
+bool recording_by_environment(const struct engine_options *o, const struct messages *messages);
 
 /*
  * Space for ring files. A sparse one allocates its blocks when it is written, and a full disk kills
@@ -39,7 +39,7 @@ struct recording_rings {
 };
 
 /* For a program whose environment switches its rings on, in the directory. */
-void recording_enlarge_rings(const struct engine_options *o, const struct report *report,
+void recording_enlarge_rings(const struct engine_options *o, const struct messages *messages,
 			     const char *dir, struct recording_rings *ret);
 /* In the program's process (struct program_options): ctx is a struct recording_rings. */
 void recording_extend(void *ctx);

@@ -250,17 +250,17 @@ static int read_trace(struct run *r, char *reason)
 
 static enum engine_end report(struct run *r, int err, const char *reason)
 {
-	const struct report *to = &r->engine->report;
+	const struct messages *to = &r->engine->session->messages;
 	const char *name = r->feed->name;
 	const char *damage = r->file ? ebt_pagetrace_file_reason(r->file) : "";
 	if (*damage && (!err || err == -EINTR))
-		report_error(to, "page trace '%s': damaged %s", name, damage);
+		messages_error(to, "page trace '%s': damaged %s", name, damage);
 	if (err == -EINTR)
-		report_error(to, "ended by a signal before the end of the input");
+		messages_error(to, "ended by a signal before the end of the input");
 	else if (err == -EBADMSG)
-		report_error(to, "'%s' %s", name, reason);
+		messages_error(to, "'%s' %s", name, reason);
 	else if (err)
-		report_error(to, "cannot read '%s': %s", name, strerror(-err));
+		messages_error(to, "cannot read '%s': %s", name, strerror(-err));
 	return err ? ENGINE_FAILED : ENGINE_OK;
 }
 

@@ -70,10 +70,10 @@ static enum engine_end prepare_library(struct mem_record *r)
 	int err = find_library(r->library);
 	if (!err)
 		return ENGINE_OK;
-	report_error(r->report, "cannot use " LIBRARY ": %s",
-		     err == -EPERM    ? "others can replace it"
-		     : err == -EINVAL ? "the dynamic linker takes no path with ' ', ':' or '$'"
-				      : strerror(-err));
+	messages_error(r->messages, "cannot use " LIBRARY ": %s",
+		       err == -EPERM	? "others can replace it"
+		       : err == -EINVAL ? "the dynamic linker takes no path with ' ', ':' or '$'"
+					: strerror(-err));
 	return ENGINE_FAILED;
 }
 
@@ -87,7 +87,7 @@ static enum engine_end check_program(struct mem_record *r)
 	const char *refused = r->by_memtrace ? NULL : preload_refused(path, why);
 	if (!refused)
 		return r->by_memtrace ? ENGINE_OK : prepare_library(r);
-	report_error(r->report, "cannot record '%s': %s", name, refused);
+	messages_error(r->messages, "cannot record '%s': %s", name, refused);
 	return ENGINE_NOTHING;
 }
 
@@ -207,13 +207,13 @@ static enum engine_end start_program(struct mem_record *r)
 	char **argv = r->options->program;
 	int err = program_spawn(&r->program, argv, &po);
 	if (err) {
-		report_error(r->report, "cannot start '%s': %s", argv[0], strerror(-err));
+		messages_error(r->messages, "cannot start '%s': %s", argv[0], strerror(-err));
 		return ENGINE_FAILED;
 	}
 	err = program_go(&r->program);
 	if (!err)
 		return ENGINE_OK;
-	report_error(r->report, "cannot run '%s': %s", argv[0], strerror(-err));
+	messages_error(r->messages, "cannot run '%s': %s", argv[0], strerror(-err));
 	r->status = err == -ENOENT ? 127 : 126;
 	return ENGINE_PROGRAM;
 }
@@ -226,18 +226,18 @@ static int prepare(struct mem_record *r)
 	if (!err)
 		err = signals_catch(&r->signals, true);
 	if (!err)
-		err = program_prepare(&r->program, r->report, false, false);
+		err = program_prepare(&r->program, r->messages, false, false);
 	if (err)
-		report_error(r->report, "cannot record: %s", strerror(-err));
+		messages_error(r->messages, "cannot record: %s", strerror(-err));
 	return err;
 }
 
 enum engine_end mem_record_run(struct mem_record *r, const struct mem_record_options *o,
-			       const struct report *report)
+			       const struct messages *messages)
 {
 	*r = (struct mem_record){
 		.options = o,
-		.report = report,
+		.messages = messages,
 		.signals.fd = -1,
 		.dir = {.fd = -1, .base_fd = -1},
 		.program = {.pid = -1, .pidfd = -1, .go_fd = -1, .failed_fd = -1, .own.fd = -1},
@@ -257,13 +257,14 @@ enum engine_end mem_record_run(struct mem_record *r, const struct mem_record_opt
 	signals_release(&r->signals, r->ended ? 0 : r->program.pid);
 	signals_finish(&r->signals, true);
 	if (err) {
-		report_error(report, "cannot wait for '%s': %s", o->program[0], strerror(-err));
+		messages_error(messages, "cannot wait for '%s': %s", o->program[0], strerror(-err));
 		return ENGINE_FAILED;
 	}
 	if (r->ended)
 		r->status = program_exit_status(&r->program);
 	else
-		report_at(report, LOG_NORMAL, "'%s' runs on; its trace ends here", o->program[0]);
+		messages_at(messages, LOG_NORMAL, "'%s' runs on; its trace ends here",
+			    o->program[0]);
 	if (!r->by_memtrace)
 		mem_programs_read(r->dir.fd, r->ended && WIFEXITED(r->program.status),
 				  &r->programs);
@@ -322,7 +323,7 @@ int mem_record_write(struct mem_record *r, unsigned process, bool last, int fd,
 	if (strlen(context) > EBT_MEMTRACE_PACKET_BYTES / 4)
 		context[EBT_MEMTRACE_PACKET_BYTES / 4] = 0;
 	struct mem_resolve resolve = {
-		.report = r->report,
+		.messages = r->messages,
 		.dir_fd = r->dir.fd,
 		.programs = &r->programs,
 		.process = process,

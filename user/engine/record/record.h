@@ -33,7 +33,7 @@ struct mem_record_options {
 
 struct mem_record {
 	const struct mem_record_options *options;
-	const struct report *report;
+	const struct messages *messages;
 	struct loop *loop;
 	struct signals signals;
 	struct rundir dir; /* of the traces */
@@ -51,7 +51,7 @@ struct mem_record {
  * run. mem_record_done() in any case.
  */
 enum engine_end mem_record_run(struct mem_record *r, const struct mem_record_options *o,
-			       const struct report *report);
+			       const struct messages *messages);
 /* True if that process of r->programs, 0 being the program's, has something to be written. */
 bool mem_record_has_trace(const struct mem_record *r, unsigned process);
 /* Writes its trace to fd; of the last one, `last`. As mem_resolve(). */

@@ -162,7 +162,8 @@ static int write_packet(void *ctx, const void *packet, size_t bytes)
 	if (!err)
 		r->written_bytes += bytes;
 	else if (ftruncate(r->run->fd, (off_t)r->written_bytes) < 0 && errno != EINVAL)
-		report_at(r->run->report, LOG_VERBOSE, "cannot cut the trace: %s", strerror(errno));
+		messages_at(r->run->messages, LOG_VERBOSE, "cannot cut the trace: %s",
+			    strerror(errno));
 	return err;
 }
 
@@ -381,7 +382,7 @@ int mem_resolve(const struct mem_resolve *run, struct mem_resolve_result *ret)
 {
 	struct resolver r = {.run = run, .result = ret};
 	*ret = (struct mem_resolve_result){0};
-	int err = mem_modules_new(&r.modules);
+	int err = mem_modules_new(run->messages, &r.modules);
 	if (!err)
 		err = open_programs(&r);
 	/* However ebtrace ends, they do not take memory then. */
@@ -397,14 +398,14 @@ int mem_resolve(const struct mem_resolve *run, struct mem_resolve_result *ret)
 		err = end_lack(&r);
 	const char *changed = r.modules ? mem_modules_changed(r.modules) : NULL;
 	if (changed)
-		report_at(run->report, LOG_NORMAL,
-			  "'%s' cannot be read, or is not the file that the program ran: its "
-			  "functions are offsets",
-			  changed);
+		messages_at(run->messages, LOG_NORMAL,
+			    "'%s' cannot be read, or is not the file that the program ran: its "
+			    "functions are offsets",
+			    changed);
 	if (run->programs->count == EBT_RECORDER_PROGRAMS && !run->process)
-		report_at(run->report, LOG_NORMAL,
-			  "%u programs were recorded: any after them are not recorded",
-			  run->programs->count);
+		messages_at(run->messages, LOG_NORMAL,
+			    "%u programs were recorded: any after them are not recorded",
+			    run->programs->count);
 	resolver_done(&r);
 	return err;
 }

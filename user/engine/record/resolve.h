@@ -14,8 +14,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/messages.h"
 #include "engine/record/programs.h"
-#include "engine/report.h"
 
 struct mem_resolve_result {
 	unsigned programs; /* traces that were read */
@@ -27,7 +27,7 @@ struct mem_resolve_result {
 };
 
 struct mem_resolve {
-	const struct report *report;
+	const struct messages *messages;
 	int dir_fd;			     /* with the traces */
 	const struct mem_programs *programs; /* in it */
 	unsigned process;		     /* of which the trace is made */

@@ -90,16 +90,17 @@ static uint64_t put_tree(struct buf *b, const struct frame_tree *t, uint32_t roo
 	return left_out;
 }
 
-static void report_left_out(const char *sample, uint64_t samples)
+static void report_left_out(const struct messages *messages, const char *sample, uint64_t samples)
 {
 	if (samples)
-		log_at(LOG_NORMAL,
-		       "%" PRIu64 " %s%s left out, with one function or none in the "
-		       "backtrace, which this format does not show",
-		       samples, sample, plural_of(samples, " is", "s are"));
+		messages_at(messages, LOG_NORMAL,
+			    "%" PRIu64 " %s%s left out, with one function or none in the "
+			    "backtrace, which this format does not show",
+			    samples, sample, plural_of(samples, " is", "s are"));
 }
 
-static int put_folded(struct buf *b, const struct mem_flame *f, const char *sample)
+static int put_folded(struct buf *b, const struct mem_flame *f, const char *sample,
+		      const struct messages *messages)
 {
 	struct path path = {0};
 	uint64_t left_out = 0;
@@ -118,7 +119,7 @@ static int put_folded(struct buf *b, const struct mem_flame *f, const char *samp
 	buf_done(&path.text);
 	buf_done(&path.starts);
 	if (!err)
-		report_left_out(sample, left_out);
+		report_left_out(messages, sample, left_out);
 	return err;
 }
 
@@ -127,7 +128,7 @@ int mem_flame_folded(struct buf *b, const struct mem_view *v)
 	struct mem_flame flame;
 	int err = mem_flame_make(&flame, v->model, mem_pick_alloc);
 	if (!err)
-		err = put_folded(b, &flame, mem_sample_name(v));
+		err = put_folded(b, &flame, mem_sample_name(v), &v->session->messages);
 	mem_flame_done(&flame);
 	return err;
 }

@@ -38,8 +38,9 @@ int bpf_account_pause(struct session *s, struct ebt_event *ev, const void *paylo
 		return 0;
 	memcpy(&u, payload, sizeof(u));
 	if (u.run_delay == EBT_USAGE_UNKNOWN && !*lacks) {
-		log_at(LOG_NORMAL, "this kernel does not count how long a thread waits for a CPU "
-				   "(CONFIG_SCHED_INFO): pauses are shown without");
+		messages_at(&s->messages, LOG_NORMAL,
+			    "this kernel does not count how long a thread waits for a CPU "
+			    "(CONFIG_SCHED_INFO): pauses are shown without");
 		*lacks = true;
 	}
 	return pause_usage_put(s, ev,

@@ -151,11 +151,12 @@ static int plan(void *state, bool shared, struct attach_plan *ret)
 	if (!ret->site)
 		return -ENOMEM;
 	if (refused)
-		log_at(LOG_NORMAL,
-		       "process %d: %u site%s of sampled allocations %s not probed: a file may "
-		       "have %u kinds of arguments",
-		       a->pid, refused, plural(refused), plural_of(refused, "is", "are"),
-		       EBT_ALLOC_SITES);
+		messages_at(
+			a->env->messages, LOG_NORMAL,
+			"process %d: %u site%s of sampled allocations %s not probed: a file may "
+			"have %u kinds of arguments",
+			a->pid, refused, plural(refused), plural_of(refused, "is", "are"),
+			EBT_ALLOC_SITES);
 	a->env->alloc_sites += ret->sites;
 	return ret->sites ? a->env->set_allocs(a->env->ctx, ret->key, &file) : 0;
 }

@@ -55,7 +55,8 @@ static bool match(const struct runtime_file *what)
 }
 
 /* Our program would read other registers than those that a refused site has its arguments in. */
-static void report_refused(pid_t pid, const struct attach_file *file)
+static void report_refused(const struct messages *messages, pid_t pid,
+			   const struct attach_file *file)
 {
 	bool seen[sizeof(markers) / sizeof(*markers)] = {false};
 	struct notes notes;
@@ -69,10 +70,10 @@ static void report_refused(pid_t pid, const struct attach_file *file)
 		    !marker_args_expected(site->name, expected))
 			continue;
 		seen[m - markers] = true;
-		log_at(LOG_NORMAL,
-		       "process %d: marker %s of %s is not probed: its arguments are '%.80s', "
-		       "expected '%s'; it was not built with libebtrace-probes",
-		       pid, site->name, file->map->path, site->args, expected);
+		messages_at(messages, LOG_NORMAL,
+			    "process %d: marker %s of %s is not probed: its arguments are '%.80s', "
+			    "expected '%s'; it was not built with libebtrace-probes",
+			    pid, site->name, file->map->path, site->args, expected);
 	}
 	notes_done(&notes);
 }
@@ -86,7 +87,7 @@ static int begin(struct attach_env *env, const struct attach_process *process,
 	*m = (struct file_markers){
 		.env = env, .slot = process->slot, .pid = process->pid, .fd = file->fd};
 	if (file->what->refused_markers && !attacher_has_reported(env, file->map))
-		report_refused(process->pid, file);
+		report_refused(env->messages, process->pid, file);
 	*ret_state = m;
 	return 0;
 }
@@ -121,11 +122,12 @@ static int plan(void *state, bool shared, struct attach_plan *ret)
 	(void)shared;
 	of->filtered = process_is_filtered(of->pid);
 	if (of->filtered && !of->env->no_ring_request && !of->env->ring_request_always)
-		log_at(LOG_VERBOSE,
-		       "process %d runs under a seccomp filter: it is not asked for a ring, which "
-		       "it might be killed for; its events come through probes (--ring-request "
-		       "always asks all the same)",
-		       of->pid);
+		messages_at(
+			of->env->messages, LOG_VERBOSE,
+			"process %d runs under a seccomp filter: it is not asked for a ring, which "
+			"it might be killed for; its events come through probes (--ring-request "
+			"always asks all the same)",
+			of->pid);
 	int err = notes_read(of->fd, "ebtrace", &notes);
 	if (err)
 		return err == -ENOEXEC || err == -EBADMSG ? 0 : err;

@@ -73,9 +73,10 @@ static void find_stacks(struct file_runtime *o, const struct attach_file *file)
 	if (!err)
 		o->runtime = r;
 	else
-		log_at(LOG_NORMAL, "process %d: %s: its events get no stacks: %s", o->pid,
-		       ring_release_name(r.release),
-		       err == -ENOENT ? "it is no native code" : "its code is unknown");
+		messages_at(o->env->messages, LOG_NORMAL,
+			    "process %d: %s: its events get no stacks: %s", o->pid,
+			    ring_release_name(r.release),
+			    err == -ENOENT ? "it is no native code" : "its code is unknown");
 }
 
 static int begin(struct attach_env *env, const struct attach_process *process,
@@ -99,8 +100,8 @@ static int begin(struct attach_env *env, const struct attach_process *process,
 		find_stacks(o, file);
 	ocaml_probes_locate(file->fd, &o->runtime, env->memory, process->pid, file->map,
 			    &o->location);
-	log_at(LOG_VERBOSE, "pid %d: %s holds %s", process->pid, file->map->path,
-	       ring_release_name(o->runtime.release));
+	messages_at(env->messages, LOG_VERBOSE, "pid %d: %s holds %s", process->pid,
+		    file->map->path, ring_release_name(o->runtime.release));
 	*ret_state = o;
 	return 0;
 }
@@ -168,13 +169,14 @@ static void report_lacks(struct file_runtime *o)
 	for (unsigned i = 0; i < o->runtime.sites; i++)
 		slow += !o->runtime.site[i].emulated;
 	if (slow && !o->reported)
-		log_at(LOG_NORMAL,
-		       "process %d: %u of its functions can only be probed at an instruction that "
-		       "the kernel has to single-step (9 us a call)",
-		       o->pid, slow);
+		messages_at(
+			o->env->messages, LOG_NORMAL,
+			"process %d: %u of its functions can only be probed at an instruction that "
+			"the kernel has to single-step (9 us a call)",
+			o->pid, slow);
 	if (o->location.tls == OCAML_TLS_NONE && !o->reported)
-		log_at(LOG_NORMAL, "process %d: its domains are not known: threads are shown",
-		       o->pid);
+		messages_at(o->env->messages, LOG_NORMAL,
+			    "process %d: its domains are not known: threads are shown", o->pid);
 	o->reported = true;
 }
 

@@ -58,10 +58,11 @@ static int begin(struct attach_env *env, const struct attach_process *process,
 	int err = ocaml_allocs_read(file->fd, &o->runtime, &o->allocs);
 	/* The program runs on, and may start others. */
 	if (err && !attacher_has_reported(env, file->map))
-		log_at(LOG_NORMAL, "process %d: %s: its allocations cannot be probed: %s",
-		       process->pid, ring_release_name(o->runtime.release),
-		       err == -ENOENT ? "it is bytecode, whose stack has no frame descriptors"
-				      : "its code is unknown");
+		messages_at(env->messages, LOG_NORMAL,
+			    "process %d: %s: its allocations cannot be probed: %s", process->pid,
+			    ring_release_name(o->runtime.release),
+			    err == -ENOENT ? "it is bytecode, whose stack has no frame descriptors"
+					   : "its code is unknown");
 	ocaml_probes_locate(file->fd, &o->runtime, env->memory, process->pid, file->map,
 			    &o->location);
 	return 0;

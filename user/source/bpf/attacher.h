@@ -12,6 +12,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "base/messages.h"
 #include "proc/maps.h"
 #include "runtime/inspect.h"
 #include "source/bpf/uprobe.h"
@@ -42,6 +43,7 @@ struct attach_env {
 	 * reported, too. */
 	int (*set_ocaml_allocs)(void *ctx, uint32_t key, const struct ebt_ocaml_allocs *r);
 	void *ctx;
+	const struct messages *messages;
 	struct memory_reader *memory; /* see struct bpf_options */
 	uint32_t last_key;	      /* of a runtime, and of a file's sites of allocations */
 	bool share; /* use one link for all processes that run a file, where possible */

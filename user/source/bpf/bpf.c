@@ -58,11 +58,11 @@ static void report_unwatched(void *ctx, uint32_t process, uint64_t since_ns, uin
 {
 	struct bpf_source *s = ctx;
 	uint32_t pid = processes_pid(&s->in.session->processes, process);
-	log_at(LOG_VERBOSE, "process %u: not watched for %llu us", pid,
-	       (unsigned long long)(until_ns - since_ns) / 1000);
+	messages_at(&s->in.session->messages, LOG_VERBOSE, "process %u: not watched for %llu us",
+		    pid, (unsigned long long)(until_ns - since_ns) / 1000);
 	/* Without memory for it the next event will fail too, and say so. */
 	if (bpf_losses_unwatched(&s->in.losses, process, since_ns, until_ns))
-		log_at(LOG_VERBOSE, "pid %u: no memory", pid);
+		messages_at(&s->in.session->messages, LOG_VERBOSE, "pid %u: no memory", pid);
 }
 
 /* The process that held its probes was killed. */
@@ -70,13 +70,13 @@ static void report_cut(void *ctx, uint32_t process, uint64_t since_ns, uint64_t 
 {
 	struct bpf_source *s = ctx;
 	if (!s->reported_cut)
-		log_at(LOG_NORMAL,
-		       "process %u: the process that held its probes was killed; they "
-		       "are attached again, and what happened meanwhile is lost",
-		       processes_pid(&s->in.session->processes, process));
+		messages_at(&s->in.session->messages, LOG_NORMAL,
+			    "process %u: the process that held its probes was killed; they "
+			    "are attached again, and what happened meanwhile is lost",
+			    processes_pid(&s->in.session->processes, process));
 	s->reported_cut = true;
 	if (bpf_losses_cut(&s->in.losses, process, since_ns, until_ns))
-		log_at(LOG_VERBOSE, "no memory for a loss");
+		messages_at(&s->in.session->messages, LOG_VERBOSE, "no memory for a loss");
 }
 
 /* Forks assign their children slots of these. */
@@ -251,8 +251,9 @@ void bpf_source_hurry(struct source *base)
 	/* Signals do not interrupt that. */
 	uint32_t sites = s->counts.multi ? 0 : s->in.targets.by.links.sites;
 	if (!s->hurries && sites * UPROBE_PERF_LINK_S > QUICK_S)
-		log_at(LOG_NORMAL, "removing %u probes, which takes about %.1f s", sites,
-		       sites * UPROBE_PERF_LINK_S);
+		messages_at(&s->in.session->messages, LOG_NORMAL,
+			    "removing %u probes, which takes about %.1f s", sites,
+			    sites * UPROBE_PERF_LINK_S);
 	s->hurries = true;
 }
 
@@ -288,12 +289,12 @@ static void report_price(void *ctx, uint32_t sites)
 	if (s->priced && sites * UPROBE_PERF_LINK_S < s->priced * UPROBE_PERF_LINK_S + QUICK_S)
 		return;
 	s->priced = sites;
-	log_at(LOG_NORMAL,
-	       "%s: %u probes have a link each; to remove them at the end takes about %.1f s",
-	       s->opt.attach == BPF_ATTACH_PERF
-		       ? "--attach perf"
-		       : "this kernel has no usable uprobe_multi links (Linux 6.10)",
-	       sites, sites * UPROBE_PERF_LINK_S);
+	messages_at(&s->in.session->messages, LOG_NORMAL,
+		    "%s: %u probes have a link each; to remove them at the end takes about %.1f s",
+		    s->opt.attach == BPF_ATTACH_PERF
+			    ? "--attach perf"
+			    : "this kernel has no usable uprobe_multi links (Linux 6.10)",
+		    sites, sites * UPROBE_PERF_LINK_S);
 }
 
 static int attach_link(void *ctx, enum bpf_probe program, int file, pid_t pid,
@@ -398,6 +399,7 @@ static void set_targets(struct bpf_source *s)
 	s->in.targets.by.links.foreign = count_foreign;
 	s->in.targets.by.links.ctx = s;
 	s->in.targets.by.env = (struct attach_env){
+		.messages = &s->in.session->messages,
 		.set_runtime = set_runtime,
 		.set_allocs = set_allocs,
 		.set_ocaml_allocs = set_ocaml_allocs,
@@ -473,6 +475,7 @@ static int new_kernel(struct bpf_source *s)
 					    .multi = s->counts.multi,
 					    .no_follow = opt->no_follow,
 					    .features = wanted_features(opt),
+					    .messages = &s->in.session->messages,
 					    .receive = bpf_records_take,
 					    .ctx = &s->in};
 	if (s->in.stacks)
@@ -579,13 +582,13 @@ static struct bpf_target *find_child(struct bpf_source *s, pid_t pid)
 }
 
 /* What is refused of all processes is known before. */
-static void report_untimed(pid_t pid, int err)
+static void report_untimed(const struct messages *messages, pid_t pid, int err)
 {
 	struct bpf_attempt a = {
 		.step = BPF_STEP_EVENT, .err = err, .needs = bpf_feature_needs(BPF_FAULTS)};
 	struct bpf_refusal why;
 	bpf_refuse(&a, &why);
-	log_at(LOG_NORMAL, "pid %d: page faults are not timed: %s", pid, why.why);
+	messages_at(messages, LOG_NORMAL, "pid %d: page faults are not timed: %s", pid, why.why);
 }
 
 /* First among the traced, so that no child is born unseen while its parent is attached. */
@@ -605,10 +608,11 @@ static struct bpf_target *add_target(struct bpf_source *s, pid_t pid)
 		return target;
 	}
 	if (err)
-		log_at(LOG_VERBOSE, "pid %d: children are not followed: %s", pid, strerror(-err));
+		messages_at(&s->in.session->messages, LOG_VERBOSE,
+			    "pid %d: children are not followed: %s", pid, strerror(-err));
 	/* Children inherit it. */
 	if (s->faults.begin >= 0 && (err = page_faults_attach(&s->faults, pid)) < 0)
-		report_untimed(pid, err);
+		report_untimed(&s->in.session->messages, pid, err);
 	target = bpf_records_add(&s->in, pid, (uint32_t)slot, NULL);
 	if (!target)
 		bpf_targets_put_back(&s->in.targets, (uint32_t)slot);
@@ -655,8 +659,8 @@ int bpf_source_attach(struct source *base, pid_t pid, char *reason)
 		n = 0;
 	int err = s->in.threads && n >= 0 ? bpf_kernel_begin_offcpu(s->kernel) : 0;
 	if (err)
-		log_at(LOG_NORMAL, "pid %d: its threads are not all known: %s", pid,
-		       strerror(-err));
+		messages_at(&s->in.session->messages, LOG_NORMAL,
+			    "pid %d: its threads are not all known: %s", pid, strerror(-err));
 	s->base.lanes = s->in.lanes.lanes;
 	if (n >= 0)
 		return n;

@@ -190,8 +190,9 @@ void bpf_links_check_foreign(struct bpf_links *l, struct attach_env *env, uint64
 		sh->checked_ns = now_ns;
 		if (!many)
 			continue;
-		log_at(LOG_NORMAL, "other processes run a probed file, too, and often: from now on "
-				   "each process is probed by itself");
+		messages_at(env->messages, LOG_NORMAL,
+			    "other processes run a probed file, too, and often: from now on "
+			    "each process is probed by itself");
 		bpf_links_unshare(l, env, sh, now_ns);
 	}
 }
@@ -334,8 +335,8 @@ static int attachment_update(struct bpf_links *l, struct attach_env *env, struct
 	if (a->shared)
 		leave_shared(l, env, a);
 	if (when == ATTACH_NOT && a->link.fd >= 0) {
-		log_at(LOG_VERBOSE, "process %d records events itself now: no probes any more",
-		       a->pid);
+		messages_at(env->messages, LOG_VERBOSE,
+			    "process %d records events itself now: no probes any more", a->pid);
 		bpf_links_close(l, env, &a->link);
 	}
 	if (!is_due(a, when))
@@ -397,23 +398,25 @@ void bpf_files_init(struct bpf_files *f)
 	inspect_budget_init(&f->budget);
 }
 
-static void report_incomplete(struct bpf_files *f, pid_t pid)
+static void report_incomplete(const struct messages *messages, struct bpf_files *f, pid_t pid)
 {
 	if (!f->reported)
-		log_at(LOG_NORMAL,
-		       "process %d maps more than is looked into: markers and runtimes beyond the "
-		       "first %u files are not seen",
-		       pid, f->files);
+		messages_at(
+			messages, LOG_NORMAL,
+			"process %d maps more than is looked into: markers and runtimes beyond the "
+			"first %u files are not seen",
+			pid, f->files);
 	f->reported = true;
 }
 
-static void report_leased(struct bpf_files *f, pid_t pid, const char *path)
+static void report_leased(const struct messages *messages, struct bpf_files *f, pid_t pid,
+			  const char *path)
 {
 	if (!f->reported_lease)
-		log_at(LOG_NORMAL,
-		       "process %d: '%s' is not probed before its lease ends, which another "
-		       "program holds",
-		       pid, path);
+		messages_at(messages, LOG_NORMAL,
+			    "process %d: '%s' is not probed before its lease ends, which another "
+			    "program holds",
+			    pid, path);
 	f->reported_lease = true;
 }
 
@@ -482,7 +485,7 @@ static int walk_entry(const struct maps_entry *e, void *ctx)
 	pid_t pid = w->scan->pid;
 	bool over = ++w->scan->mappings > INSPECT_MAPPINGS || f->files == MAX_FILES;
 	if (over)
-		report_incomplete(f, pid);
+		report_incomplete(w->by->env.messages, f, pid);
 	f->has_ring |= is_ring(e);
 	if (over || !e->exec || !e->inode)
 		return over;
@@ -502,12 +505,12 @@ static int walk_entry(const struct maps_entry *e, void *ctx)
 	int err = begin_attachments(w, e, file);
 	file->moved = file->starved = attachment_may_retry(err);
 	if (f->budget.spent)
-		report_incomplete(f, pid);
+		report_incomplete(w->by->env.messages, f, pid);
 	if (err == -EBUSY)
-		report_leased(f, pid, e->path);
+		report_leased(w->by->env.messages, f, pid, e->path);
 	else if (err && !was_starved)
-		log_at(LOG_VERBOSE, "pid %d: cannot attach to %s: %s", pid, e->path,
-		       strerror(-err));
+		messages_at(w->by->env.messages, LOG_VERBOSE, "pid %d: cannot attach to %s: %s",
+			    pid, e->path, strerror(-err));
 	w->err = err ? err : w->err;
 	return err == -ESRCH ? err : 0;
 }
@@ -542,8 +545,9 @@ static void update(struct walk *w, struct bpf_file *file)
 		if (n < 0)
 			w->err = n;
 		if (n < 0 && n != before)
-			log_at(LOG_VERBOSE, "pid %d: cannot attach to its %s: %s", w->scan->pid,
-			       a->by->name, strerror(-n));
+			messages_at(w->by->env.messages, LOG_VERBOSE,
+				    "pid %d: cannot attach to its %s: %s", w->scan->pid,
+				    a->by->name, strerror(-n));
 		if (n > 0)
 			w->scan->sites += n;
 		/* It may have mapped one while it was attached to. */

@@ -164,8 +164,8 @@ static void report_stopping(struct bpf_kernel *k)
 	if (k->said_stopping || !ending_asked() || now - k->stopping_ns < LONG_NS)
 		return;
 	k->said_stopping = true;
-	log_at(LOG_NORMAL,
-	       "removing probes: for each the kernel waits until no CPU runs it any more");
+	messages_at(k->opt.messages, LOG_NORMAL,
+		    "removing probes: for each the kernel waits until no CPU runs it any more");
 }
 
 void bpf_kernel_stop_links(struct bpf_kernel *k)

@@ -11,6 +11,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "base/messages.h"
 #include "bpf/abi.h"
 #include "source/bpf/attacher.h"
 #include "source/bpf/reason.h"
@@ -47,6 +48,7 @@ struct bpf_kernel_options {
 	bool no_follow;			       /* report no forks */
 	unsigned features;		       /* that are wanted */
 	const struct ebt_stack_choice *stacks; /* with BPF_STACKS: which events get one. Kept */
+	const struct messages *messages;       /* kept */
 	/* Receives a record; < 0: no more of them now. */
 	int (*receive)(void *ctx, const void *record, size_t bytes);
 	void *ctx;

@@ -74,11 +74,12 @@ void bpf_ocaml_rest(struct bpf_kernel *k, struct bpf_records *in, uint32_t key)
 		large += d.large_now - d.large_first;
 	}
 	uint64_t other = large > r.large && large - r.large < MAX_WORDS ? large - r.large : 0;
-	log_at(LOG_VERBOSE,
-	       "pid %d: no sample stands for %llu words in minor heaps, %llu large ones and %llu "
-	       "others of the major heap",
-	       of.pid, (unsigned long long)minor, (unsigned long long)r.large_rest,
-	       (unsigned long long)other);
+	messages_at(
+		&in->session->messages, LOG_VERBOSE,
+		"pid %d: no sample stands for %llu words in minor heaps, %llu large ones and %llu "
+		"others of the major heap",
+		of.pid, (unsigned long long)minor, (unsigned long long)r.large_rest,
+		(unsigned long long)other);
 	add_rest(in, &r, EBT_OCAML_REST_MINOR, minor);
 	add_rest(in, &r, EBT_OCAML_REST_MAJOR, r.large_rest);
 	add_rest(in, &r, EBT_OCAML_REST_OTHER, other);

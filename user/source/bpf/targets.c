@@ -442,12 +442,13 @@ static void report_unknown(struct bpf_targets *t)
 {
 	uint32_t n = bpf_unseen_unknown(&t->unseen);
 	if (n)
-		log_at(LOG_NORMAL,
-		       "%u program%s ended before %s could be looked into, and %s files are not "
-		       "found "
-		       "any more: whether %s had something to trace is not known",
-		       n, plural(n), plural_of(n, "it", "they"), plural_of(n, "its", "their"),
-		       plural_of(n, "it", "they"));
+		messages_at(
+			t->by.env.messages, LOG_NORMAL,
+			"%u program%s ended before %s could be looked into, and %s files are not "
+			"found "
+			"any more: whether %s had something to trace is not known",
+			n, plural(n), plural_of(n, "it", "they"), plural_of(n, "its", "their"),
+			plural_of(n, "it", "they"));
 	bpf_unseen_done(&t->unseen, t->processes);
 }
 

@@ -215,10 +215,11 @@ static bool may_keep(struct capture_processes *c, uint64_t bytes, uint64_t *coun
 	c->kept_bytes += may ? bytes : 0;
 	*counted += may ? bytes : 0;
 	if (!may && !c->reported_many)
-		log_at(LOG_NORMAL,
-		       "capture '%s' has more names and processes than a file of its size can be "
-		       "about: those that follow are left out",
-		       c->name);
+		messages_at(
+			&c->session->messages, LOG_NORMAL,
+			"capture '%s' has more names and processes than a file of its size can be "
+			"about: those that follow are left out",
+			c->name);
 	c->reported_many |= !may;
 	return may;
 }

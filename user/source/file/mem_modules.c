@@ -64,10 +64,13 @@ static bool parse_frame(const char *s, struct frame *ret)
 	return !*s;
 }
 
-int mem_modules_new(struct mem_modules **ret)
+int mem_modules_new(const struct messages *messages, struct mem_modules **ret)
 {
 	*ret = calloc(1, sizeof(**ret));
-	return *ret ? 0 : -ENOMEM;
+	if (!*ret)
+		return -ENOMEM;
+	(*ret)->running.messages = messages;
+	return 0;
 }
 
 static void free_module(struct module *m)

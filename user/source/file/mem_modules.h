@@ -10,10 +10,13 @@
 #include <ebtrace/memtrace.h>
 #include <stdbool.h>
 
+#include "base/messages.h"
+
 struct mem_modules;
 
-int mem_modules_new(struct mem_modules **ret); /* 0 or -ENOMEM */
-void mem_modules_free(struct mem_modules *m);  /* NULL is allowed */
+/* Keeps `messages`. 0 or -ENOMEM. */
+int mem_modules_new(const struct messages *messages, struct mem_modules **ret);
+void mem_modules_free(struct mem_modules *m); /* NULL is allowed */
 /* True if the frame is named so. */
 bool mem_modules_named(const struct ebt_memtrace_location *frame);
 /* The positions of a frame, outermost first, in memory that the caller frees; their strings are the

@@ -73,7 +73,7 @@ static uint32_t put_module_frame(struct memtrace_codes *c, int64_t code,
 				 const struct ebt_memtrace_location *l)
 {
 	struct ebt_memtrace_location *resolved;
-	if (!c->modules && mem_modules_new(&c->modules))
+	if (!c->modules && mem_modules_new(&c->session->messages, &c->modules))
 		return 0;
 	size_t count = mem_modules_find(c->modules, l, &resolved);
 	uint32_t frame = count ? put_frame(c->session, code, resolved, count) : 0;

@@ -288,10 +288,11 @@ static int lane_of(struct ring_source *s, struct ring_file *f, uint32_t domain,
 static void report_full(struct ring_source *s, const char *name)
 {
 	if (!s->reported_full)
-		log_at(LOG_NORMAL,
-		       "'%s' has more rings than there is memory for (--buffer): what cannot be "
-		       "read is counted as lost",
-		       name);
+		messages_at(
+			&s->session->messages, LOG_NORMAL,
+			"'%s' has more rings than there is memory for (--buffer): what cannot be "
+			"read is counted as lost",
+			name);
 	s->reported_full = true;
 }
 

@@ -90,6 +90,7 @@ int code_frames_new(struct session *session, struct code_frames **ret)
 	if (!c)
 		return -ENOMEM;
 	c->session = session;
+	c->running.messages = &session->messages;
 	*ret = c;
 	return 0;
 }

@@ -26,12 +26,13 @@ static uint32_t begin_and_end(struct processes *ps, uint32_t pid)
 
 int main(void)
 {
-	struct engine e = {.report.line = count_line};
+	struct engine e = {0};
 	struct ring_source *rings;
 	struct unread_rings u;
 	struct ebt_event ev[200];
 	if (session_new(&e.session) || ring_source_new(e.session, 0, &rings))
 		return 1;
+	e.session->messages.line = count_line;
 	struct processes *ps = &e.session->processes;
 	struct source *base = ring_source_base(rings);
 	processes_announce(ps, begin_and_end(ps, 1)); /* the first one stays */

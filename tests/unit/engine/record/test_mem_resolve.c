@@ -167,12 +167,12 @@ static void read_made(int fd)
 
 static int resolve(void)
 {
-	static const struct report to = {.line = keep_line};
+	static const struct messages to = {.line = keep_line};
 	static struct mem_programs programs;
 	int fd = openat(dir_fd, "made", O_RDWR | O_CREAT | O_TRUNC, 0600);
 	mem_programs_read(dir_fd, false, &programs);
 	struct mem_resolve run = {
-		.report = &to,
+		.messages = &to,
 		.dir_fd = dir_fd,
 		.programs = &programs,
 		.remove = ended,
