@@ -302,7 +302,7 @@ CROSS_LEFT_OUT := bpf/test_bpf_c_stack base/test_canvas base/test_demangle base/
                   codec/test_fuzz_seeds session/test_kinds runtime/ocaml/% runtime/test_inspect runtime/test_runtimes \
                   source/ring/test_ring_race source/file/test_capture% source/file/test_memtrace% \
                   report/test_frame_tree report/test_pprof report/test_reports_loss report/mem/model/test_mem_wrappers \
-                  report/stat/test_replay format/ebt/% format/test_growth format/test_hostile_events format/test_no_memory
+                  report/stat/test_replay format/ebt/% format/test_growth format/test_hostile_events format/test_no_memory format/test_timelines
 CROSS_UNIT = $(filter-out $(CROSS_LEFT_OUT:%=tests/unit/%.c),$(call in_folder,\
              $(addprefix tests/unit/,$(filter-out proc,$(CROSS_FOLDERS)) bpf),test_*)) \
              $(wildcard tests/unit/usdt-probes/test_ring_writer.c tests/unit/usdt-probes/test_probes_clock_model.c)
