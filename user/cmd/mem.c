@@ -14,6 +14,7 @@
 #include "cmd/message.h"
 #include "cmd/opts.h"
 #include "cmd/print.h"
+#include "cmd/quantity.h"
 #include "cmd/report.h"
 #include "cmd/reports.h"
 #include "cmd/run.h"
@@ -81,35 +82,6 @@ static void mem_conditions_done(struct mem_conditions *c)
 		free(c->text[--c->texts]);
 }
 
-static bool parse_scaled(const char *text, const char *const units[], const double scale[],
-			 double *ret)
-{
-	char *end;
-	double v = strtod(text, &end);
-	if (end == text || !isfinite(v) || v < 0)
-		return false;
-	for (unsigned i = 0; units[i]; i++) {
-		*ret = v * scale[i];
-		if (!strcmp(end, units[i]))
-			return true;
-	}
-	return false;
-}
-
-static bool parse_time(const char *text, double *ret_ns)
-{
-	static const char *const units[] = {"", "ns", "us", "ms", "s", "m", "h", NULL};
-	static const double scale[] = {1e9, 1, 1e3, 1e6, 1e9, 60e9, 3600e9};
-	return parse_scaled(text, units, scale, ret_ns);
-}
-
-static bool parse_size(const char *text, double *ret_bytes)
-{
-	static const char *const units[] = {"", "k", "K", "M", "G", NULL};
-	static const double scale[] = {1, 1024, 1024, 1048576, 1073741824};
-	return parse_scaled(text, units, scale, ret_bytes);
-}
-
 static bool op_is(const struct parts *p, const char *op)
 {
 	return strlen(op) == p->op_bytes && !strncmp(p->op, op, p->op_bytes);
@@ -157,7 +129,7 @@ static int add_number(struct mem_conditions *c, const struct parts *p, enum filt
 		f->has_domain = true;
 		good = *p->value >= '0' && *p->value <= '9' && !*end && f->domain < 65535;
 	} else {
-		good = kind == SIZE ? parse_size(p->value, &v) : parse_time(p->value, &v);
+		good = kind == SIZE ? quantity_size(p->value, &v) : quantity_time(p->value, &v);
 	}
 	if (!good) {
 		static const char *const what[] = {
@@ -573,7 +545,7 @@ static int print_schema(void)
 /* What the options of a report must be. 0, or EXIT_USAGE after a line on stderr. */
 static int check_report(const struct mem_run *r)
 {
-	if (!r->report->before && r->opts.has_per)
+	if (!r->report->before && opts_given(&r->opts, OPT_PER))
 		complain("--per applies to mem diff");
 	else if (!r->report->before && r->opts.live)
 		complain("--live applies to mem diff; the report of one recording is mem live");

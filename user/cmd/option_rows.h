@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The options, a row each, with the commands that accept them. opts.c interprets them by key.
+ * The options, a row each: the commands that accept them, what they are, and where in struct opts it goes.
  */
 #ifndef CMD_OPTION_ROWS_H
 #define CMD_OPTION_ROWS_H
@@ -81,6 +81,32 @@ struct option_argument {
 	bool is_optional;
 };
 
+/* How an argument is read, and what it becomes. */
+enum option_into {
+	INTO_OWN,    /* what opts.c has a function of its own for */
+	INTO_TRUE,   /* bool: it has none */
+	INTO_FALSE,  /* likewise; true if the option is not given */
+	INTO_TEXT,   /* const char * */
+	INTO_TEXTS,  /* const char **, one more */
+	INTO_WORD,   /* an enum: the number of the word */
+	INTO_NUMBER, /* uint32_t, from min to max */
+	INTO_RATE,   /* double, above 0 and at most 1 */
+	INTO_TIME,   /* uint64_t, ns */
+	INTO_MOMENT, /* struct moment, since the begin */
+	INTO_SIZE,   /* uint64_t, bytes */
+	INTO_POWER,  /* a size that is a power of two, from least to most */
+};
+
+struct option_field {
+	enum option_into into;
+	unsigned short at;    /* its offset in struct opts */
+	unsigned short count; /* of INTO_TEXTS: that of an unsigned, their number */
+	long min, max;
+	const char *least, *most; /* as it would be given; NULL: any */
+	const char *preset;	  /* likewise, of an option that is not given; NULL: zeroes */
+	bool is_live;		  /* it means nothing with a FILE */
+};
+
 /* In the order of --help. */
 struct option_row {
 	unsigned commands; /* of enum opts_commands; 0: the heading of a group */
@@ -89,6 +115,7 @@ struct option_row {
 	const struct option_argument *argument; /* NULL: it has none */
 	const char *help;			/* NULL: end of the table */
 	int group;				/* of --help, by its number */
+	struct option_field field;
 };
 
 extern const struct option_row option_rows[];

@@ -4,7 +4,6 @@
 #include <argp.h>
 #include <errno.h>
 #include <limits.h>
-#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,6 +16,7 @@
 #include "cmd/message.h"
 #include "cmd/option_rows.h"
 #include "cmd/print.h"
+#include "cmd/quantity.h"
 #include "codec/ring/ids.h"
 #include "session/session.h"
 
@@ -33,35 +33,20 @@ static __attribute__((format(printf, 2, 3))) void refuse(const struct argp_state
 	argp_error(st, "%s", line);
 }
 
-static uint64_t parse_scaled(struct argp_state *st, const char *text, const char *what,
-			     const char *const units[], const double scale[], double fallback)
-{
-	char *end;
-	errno = 0;
-	double v = strtod(text, &end);
-	double factor = -1;
-	if (!*end)
-		factor = fallback;
-	for (unsigned i = 0; units[i]; i++)
-		if (!strcmp(end, units[i]))
-			factor = scale[i];
-	if (end == text || errno || !isfinite(v) || v < 0 || factor < 0 || v * factor > 9e18)
-		refuse(st, "'%s' is not a %s", text, what);
-	return (uint64_t)(v * factor);
-}
-
 static uint64_t parse_time(struct argp_state *st, const char *text)
 {
-	static const char *const units[] = {"ns", "us", "ms", "s", "m", "h", NULL};
-	static const double scale[] = {1, 1e3, 1e6, 1e9, 60e9, 3600e9};
-	return parse_scaled(st, text, "time (like 500us, 10ms, 2s)", units, scale, 1e9);
+	double ns;
+	if (!quantity_time(text, &ns) || ns > 9e18)
+		refuse(st, "'%s' is not a time (like 500us, 10ms, 2s)", text);
+	return (uint64_t)ns;
 }
 
 static uint64_t parse_size(struct argp_state *st, const char *text)
 {
-	static const char *const units[] = {"k", "K", "M", "G", NULL};
-	static const double scale[] = {1024, 1024, 1048576, 1073741824};
-	return parse_scaled(st, text, "size (like 64K, 16M)", units, scale, 1);
+	double bytes;
+	if (!quantity_size(text, &bytes) || bytes > 9e18)
+		refuse(st, "'%s' is not a size (like 64K, 16M)", text);
+	return (uint64_t)bytes;
 }
 
 static long parse_number(struct argp_state *st, const char *text, long min, long max)
@@ -84,9 +69,8 @@ static double parse_rate(struct argp_state *st, const char *text)
 }
 
 /* The number of a word of the option's row. */
-static int parse_word(struct argp_state *st, int key, const char *text)
+static int parse_word(struct argp_state *st, const struct option_row *r, const char *text)
 {
-	const struct option_row *r = option_row_of(key);
 	char known[128];
 	size_t at = 0;
 	for (int i = 0; r->argument->words[i]; i++) {
@@ -99,12 +83,80 @@ static int parse_word(struct argp_state *st, int key, const char *text)
 	return 0;
 }
 
-static void parse_buffer(struct argp_state *st, struct opts *o, const char *arg)
+typedef uint64_t parse_fn(struct argp_state *st, const char *text);
+
+/* A time or a size, not less than its row allows. */
+static uint64_t parse_least(struct argp_state *st, const struct option_row *r, parse_fn *parse,
+			    const char *text)
 {
-	o->engine.bpf_buffer_bytes = parse_size(st, arg);
-	if (o->engine.bpf_buffer_bytes < 4096 || o->engine.bpf_buffer_bytes > 1u << 30 ||
-	    (o->engine.bpf_buffer_bytes & (o->engine.bpf_buffer_bytes - 1)))
-		refuse(st, "--bpf-buffer must be a power of two from 4K to 1G");
+	const char *least = r->field.least;
+	uint64_t v = parse(st, text);
+	if (least && v < parse(st, least))
+		refuse(st, "--%s must be %s or more", r->name, least);
+	return v;
+}
+
+static uint64_t parse_power(struct argp_state *st, const struct option_row *r, const char *text)
+{
+	const struct option_field *f = &r->field;
+	uint64_t v = parse_size(st, text);
+	if (v & (v - 1) || v < parse_size(st, f->least) || v > parse_size(st, f->most))
+		refuse(st, "--%s must be a power of two from %s to %s", r->name, f->least, f->most);
+	return v;
+}
+
+/* What a row says of its argument. */
+static void put(struct argp_state *st, const struct option_row *r, const char *arg)
+{
+	const struct option_field *f = &r->field;
+	void *at = (char *)st->input + f->at;
+	switch (f->into) {
+	case INTO_OWN:
+		break;
+	case INTO_TRUE:
+	case INTO_FALSE:
+		*(bool *)at = f->into == INTO_TRUE;
+		break;
+	case INTO_TEXT:
+		*(const char **)at = arg;
+		break;
+	case INTO_TEXTS:
+		(*(const char ***)at)[(*(unsigned *)((char *)st->input + f->count))++] = arg;
+		break;
+	case INTO_WORD:
+		*(unsigned *)at = (unsigned)parse_word(st, r, arg);
+		break;
+	case INTO_NUMBER:
+		*(uint32_t *)at = (uint32_t)parse_number(st, arg, f->min, f->max);
+		break;
+	case INTO_RATE:
+		*(double *)at = parse_rate(st, arg);
+		break;
+	case INTO_TIME:
+		*(uint64_t *)at = parse_least(st, r, parse_time, arg);
+		break;
+	case INTO_MOMENT:
+		*(struct moment *)at = moment_at(parse_time(st, arg));
+		break;
+	case INTO_SIZE:
+		*(uint64_t *)at = parse_least(st, r, parse_size, arg);
+		break;
+	case INTO_POWER:
+		*(uint64_t *)at = parse_power(st, r, arg);
+		break;
+	}
+}
+
+/* Of options that are not given. */
+static void put_presets(struct opts *o)
+{
+	struct argp_state st = {.input = o};
+	for (const struct option_row *r = option_rows; r->help; r++) {
+		if (r->field.into == INTO_FALSE)
+			*(bool *)((char *)o + r->field.at) = true;
+		if (r->field.preset)
+			put(&st, r, r->field.preset);
+	}
 }
 
 /* PID or PID,PID...; the same process twice is one. */
@@ -123,135 +175,12 @@ static void parse_pids(struct argp_state *st, struct engine_options *e, char *ar
 	}
 }
 
-/* Options of the input. */
-static error_t parse_target(int key, char *arg, struct argp_state *st)
-{
-	struct opts *o = st->input;
-	switch (key) {
-	case 'p':
-		parse_pids(st, &o->engine, arg);
-		return 0;
-	case 'd':
-		o->engine.duration_ns = parse_time(st, arg);
-		return 0;
-	case OPT_RING_DIR:
-		o->engine.ring_dir = arg;
-		return 0;
-	case OPT_OCAML_VERSION:
-		o->engine.release = ring_release_from_version_string(arg);
-		if (o->engine.release == EBT_RELEASE_AUTO)
-			refuse(st, "'%s' is not an OCaml release from 5.0 to 5.5", arg);
-		return 0;
-	case OPT_MODE:
-		o->engine.mode = (enum engine_mode)parse_word(st, key, arg);
-		return 0;
-	case OPT_RING_REQUEST:
-		o->engine.ring_request = (enum engine_ring_request)parse_word(st, key, arg);
-		return 0;
-	case OPT_PAGES:
-		o->engine.pages = true;
-		return 0;
-	case OPT_BLAME:
-		o->engine.blame = true;
-		o->engine.faults |= arg && !parse_word(st, key, arg);
-		return 0;
-	case OPT_STACK:
-		o->engine.stacks = true;
-		if (arg)
-			o->engine.stack_globs[o->engine.stack_glob_count++] = arg;
-		return 0;
-	case OPT_SNAPSHOT:
-		o->engine.snapshot = true;
-		return 0;
-	case OPT_WAIT:
-		o->engine.wait = true;
-		return 0;
-	case OPT_NO_FOLLOW:
-		o->engine.follow = false;
-		return 0;
-	case OPT_CHILDREN:
-		o->children = true;
-		return 0;
-	case OPT_NO_REALTIME:
-		o->engine.realtime = false;
-		return 0;
-	case ARGP_KEY_ARG:
-		o->engine.files[o->engine.file_count++] = arg;
-		return 0;
-	default:
-		return ARGP_ERR_UNKNOWN;
-	}
-}
-
 static const struct format *parse_format(struct argp_state *st, const char *name)
 {
 	const struct format *format = format_named(name);
 	if (!format)
 		refuse(st, "unknown format '%s'; known: %s", name, format_names());
 	return format;
-}
-
-/* Options of the selection and the output. */
-static error_t parse_output(int key, char *arg, struct argp_state *st)
-{
-	struct opts *o = st->input;
-	switch (key) {
-	case 'e':
-		o->engine.globs[o->engine.glob_count++] = arg;
-		return 0;
-	case 'o':
-		o->output = arg;
-		return 0;
-	case 'f':
-		if (o->command == OPTS_MEM || o->command == OPTS_PAGES)
-			o->report_format = arg;
-		else
-			o->format = parse_format(st, arg);
-		return 0;
-	case OPT_DOMAIN:
-		o->engine.domains[o->engine.domain_count++] =
-			(uint16_t)parse_number(st, arg, 0, 4095);
-		return 0;
-	case 't':
-		o->engine.threads[o->engine.thread_count++] =
-			(uint32_t)parse_number(st, arg, 1, INT_MAX);
-		return 0;
-	case OPT_BY:
-		o->by = (enum stat_by)(STAT_BY_PROGRAM + parse_word(st, key, arg));
-		return 0;
-	case OPT_TOP:
-		o->top = (uint32_t)parse_number(st, arg, 1, INT_MAX);
-		return 0;
-	case OPT_RATE:
-		o->rate = parse_rate(st, arg);
-		return 0;
-	case OPT_TIME:
-		o->time = (enum text_time)parse_word(st, key, arg);
-		o->has_time_form = true;
-		return 0;
-	case OPT_MAX_STACK:
-		o->max_stack = (uint32_t)parse_number(st, arg, 0, INT_MAX);
-		return 0;
-	case OPT_MIN_DURATION:
-		o->engine.min_duration_ns = parse_time(st, arg);
-		return 0;
-	case OPT_INTERVAL:
-		o->interval_ns = parse_time(st, arg);
-		if (o->interval_ns < 1000000)
-			refuse(st, "--interval must be 1ms or more");
-		return 0;
-	case OPT_BUFFER:
-		o->engine.buffer_bytes = parse_size(st, arg);
-		return 0;
-	case OPT_BPF_BUFFER:
-		parse_buffer(st, o, arg);
-		return 0;
-	case OPT_ATTACH:
-		o->engine.attach = (enum engine_attach)parse_word(st, key, arg);
-		return 0;
-	default:
-		return ARGP_ERR_UNKNOWN;
-	}
 }
 
 static void parse_rule(struct argp_state *st, struct opts *o, char *arg)
@@ -269,85 +198,53 @@ static void parse_rule(struct argp_state *st, struct opts *o, char *arg)
 	o->engine.span_globs[o->engine.span_glob_count++] = span;
 }
 
-static error_t parse_trigger(int key, char *arg, struct argp_state *st)
-{
-	struct opts_trigger *t = &((struct opts *)st->input)->trigger;
-	if (key == OPT_TRIGGER) {
-		parse_rule(st, st->input, arg);
-		return 0;
-	}
-	switch (key) {
-	case OPT_BEFORE:
-		t->before_ns = parse_time(st, arg);
-		break;
-	case OPT_AFTER:
-		t->after_ns = parse_time(st, arg);
-		break;
-	case OPT_MAX:
-		t->max = (unsigned)parse_number(st, arg, 0, 1000000);
-		break;
-	case OPT_TRIGGER_MEMORY:
-		t->memory = parse_size(st, arg);
-		if (t->memory < 1u << 20)
-			refuse(st, "--trigger-memory must be 1M or more");
-		break;
-	default:
-		return ARGP_ERR_UNKNOWN;
-	}
-	t->has_limits = true;
-	return 0;
-}
-
-/* Options that limit the files of an output. */
-static error_t parse_limit(int key, char *arg, struct argp_state *st)
+/* Options that become more than a field. */
+static void parse_own(int key, char *arg, struct argp_state *st)
 {
 	struct opts *o = st->input;
+	struct engine_options *e = &o->engine;
 	switch (key) {
-	case OPT_MAX_SIZE:
-		o->max_bytes = parse_size(st, arg);
-		if (o->max_bytes < 4096)
-			argp_error(st, "--max-size must be 4K or more");
-		return 0;
-	case OPT_ROTATE:
-		o->rotate = (unsigned)parse_number(st, arg, 1, 1000);
-		return 0;
-	default:
-		return ARGP_ERR_UNKNOWN;
-	}
-}
-
-/* Options of mem and pages. */
-static error_t parse_mem(int key, char *arg, struct argp_state *st)
-{
-	struct opts *o = st->input;
-	switch (key) {
-	case OPT_FILTER:
-		o->filters[o->filter_count++] = arg;
-		return 0;
-	case OPT_WRAPPER:
-		o->wrapper_globs[o->wrappers.globs++] = arg;
-		return 0;
-	case OPT_NO_WRAPPERS:
-		o->wrappers.only_globs = true;
-		return 0;
-	case OPT_AT:
-		o->at = moment_at(parse_time(st, arg));
-		return 0;
-	case OPT_FROM:
-		o->from = moment_at(parse_time(st, arg));
-		return 0;
-	case OPT_TO:
-		o->to = moment_at(parse_time(st, arg));
-		return 0;
-	case OPT_PER:
-		o->per = (enum mem_per)parse_word(st, key, arg);
-		o->has_per = true;
-		return 0;
-	case OPT_LIVE:
-		o->live = true;
-		return 0;
-	default:
-		return ARGP_ERR_UNKNOWN;
+	case 'p':
+		parse_pids(st, e, arg);
+		break;
+	case OPT_OCAML_VERSION:
+		e->release = ring_release_from_version_string(arg);
+		if (e->release == EBT_RELEASE_AUTO)
+			refuse(st, "'%s' is not an OCaml release from 5.0 to 5.5", arg);
+		break;
+	case OPT_BLAME:
+		e->blame = true;
+		e->faults |= arg && !parse_word(st, option_row_of(key), arg);
+		break;
+	case OPT_STACK:
+		e->stacks = true;
+		if (arg)
+			e->stack_globs[e->stack_glob_count++] = arg;
+		break;
+	case 'f':
+		if (o->command == OPTS_MEM || o->command == OPTS_PAGES)
+			o->report_format = arg;
+		else
+			o->format = parse_format(st, arg);
+		break;
+	case OPT_DOMAIN:
+		e->domains[e->domain_count++] = (uint16_t)parse_number(st, arg, 0, 4095);
+		break;
+	case 't':
+		e->threads[e->thread_count++] = (uint32_t)parse_number(st, arg, 1, INT_MAX);
+		break;
+	case OPT_BY:
+		o->by = (enum stat_by)(STAT_BY_PROGRAM + parse_word(st, option_row_of(key), arg));
+		break;
+	case OPT_TRIGGER:
+		parse_rule(st, o, arg);
+		break;
+	case 'v':
+		log_level = log_level < LOG_VERBOSE ? LOG_VERBOSE : LOG_DEBUG;
+		break;
+	case 'q':
+		log_level = LOG_QUIET;
+		break;
 	}
 }
 
@@ -365,52 +262,18 @@ static void print_help(struct argp_state *st, unsigned flags)
 }
 
 /* Options that print something and end the program. */
-static error_t parse_question(int key, struct argp_state *st)
+static void answer_question(int key, struct argp_state *st)
 {
 	switch (key) {
 	case 'h':
 	case '?':
 		print_help(st, ARGP_HELP_STD_HELP);
-		return 0;
+		break;
 	case OPT_USAGE:
 		print_help(st, ARGP_HELP_USAGE);
-		return 0;
+		break;
 	case 'V':
 		exit(opts_print_version());
-	default:
-		return ARGP_ERR_UNKNOWN;
-	}
-}
-
-static error_t parse_flag(int key, struct opts *o)
-{
-	switch (key) {
-	case OPT_JSON:
-		o->json = true;
-		return 0;
-	case OPT_JSON_SCHEMA:
-		o->json_schema = true;
-		return 0;
-	case OPT_FAIL_ON_LOSS:
-		o->fail_on_loss = true;
-		return 0;
-	case OPT_EVENTS:
-		o->events = true;
-		return 0;
-	case OPT_KERNEL:
-		o->kernel = true;
-		return 0;
-	case OPT_PRUNE:
-		o->prune = true;
-		return 0;
-	case 'v':
-		log_level = log_level < LOG_VERBOSE ? LOG_VERBOSE : LOG_DEBUG;
-		return 0;
-	case 'q':
-		log_level = LOG_QUIET;
-		return 0;
-	default:
-		return ARGP_ERR_UNKNOWN;
 	}
 }
 
@@ -444,35 +307,28 @@ static void fill_options(enum opts_commands command, struct argp_option *ret)
 	*ret = (struct argp_option){0};
 }
 
-/* What a FILE has been recorded with, or of processes, is not asked for when it is read. */
-static void note_live(int key, struct opts *o)
-{
-	static const int live[] = {
-		'd',	       OPT_WAIT,   OPT_MODE,	   OPT_RING_REQUEST, OPT_RING_DIR,
-		OPT_NO_FOLLOW, OPT_ATTACH, OPT_BPF_BUFFER, OPT_NO_REALTIME};
-	for (size_t i = 0; i < sizeof(live) / sizeof(*live) && !o->live_option; i++)
-		if (key == live[i])
-			o->live_option = option_row_of(key)->name;
-}
-
 static error_t parse_opt(int key, char *arg, struct argp_state *st)
 {
+	struct opts *o = st->input;
+	const struct option_row *r = option_row_of(key);
+	if (key == ARGP_KEY_ARG)
+		o->engine.files[o->engine.file_count++] = arg;
+	if (!r)
+		return key == ARGP_KEY_ARG ? 0 : ARGP_ERR_UNKNOWN;
 	check_command(key, st);
-	note_live(key, st->input);
-	error_t err = parse_target(key, arg, st);
-	if (err == ARGP_ERR_UNKNOWN)
-		err = parse_output(key, arg, st);
-	if (err == ARGP_ERR_UNKNOWN)
-		err = parse_limit(key, arg, st);
-	if (err == ARGP_ERR_UNKNOWN)
-		err = parse_mem(key, arg, st);
-	if (err == ARGP_ERR_UNKNOWN)
-		err = parse_trigger(key, arg, st);
-	if (err == ARGP_ERR_UNKNOWN)
-		err = parse_flag(key, st->input);
-	if (err == ARGP_ERR_UNKNOWN)
-		err = parse_question(key, st);
-	return err;
+	o->given |= 1ull << (r - option_rows);
+	/* What a FILE has been recorded with, or of processes, is not asked for when it is read. */
+	if (r->field.is_live && !o->live_option)
+		o->live_option = r->name;
+	put(st, r, arg);
+	parse_own(key, arg, st);
+	answer_question(key, st);
+	return 0;
+}
+
+bool opts_given(const struct opts *o, int key)
+{
+	return o->given >> (option_row_of(key) - option_rows) & 1;
 }
 
 static rlim_t open_files(void)
@@ -505,12 +361,7 @@ void opts_parse(struct opts *ret, const struct opts_command *cmd, int argc, char
 {
 	*ret = (struct opts){
 		.command = cmd->command,
-		.max_stack = SESSION_MAX_STACK,
 		.filters = list_for(argc, sizeof(char *)),
-		.trigger = {.before_ns = 2000000000,
-			    .after_ns = 1000000000,
-			    .max = 10,
-			    .memory = 64 << 20},
 		.engine =
 			{
 				.command = cmd->command == OPTS_TRACE ? NULL : argv[0],
@@ -522,15 +373,13 @@ void opts_parse(struct opts *ret, const struct opts_command *cmd, int argc, char
 				.span_globs = list_for(argc, sizeof(char *)),
 				.domains = list_for(argc, sizeof(uint16_t)),
 				.threads = list_for(argc, sizeof(uint32_t)),
-				.bpf_buffer_bytes = 16 << 20,
-				.follow = true,
-				.realtime = true,
 				.nice = getpriority(PRIO_PROCESS, 0),
 				.open_files = open_files(),
 			},
 	};
 	ret->wrapper_globs = list_for(argc, sizeof(char *));
 	ret->wrappers.glob = ret->wrapper_globs;
+	put_presets(ret);
 	/* What follows "--" belongs to the program, options included. */
 	for (int i = 1; i < argc; i++) {
 		if (strcmp(argv[i], "--"))

@@ -20,15 +20,14 @@
 struct opts_trigger {
 	struct span_rule rule[SPAN_WATCH_RULES];
 	unsigned rules; /* 0: no --trigger */
-	bool has_limits;
 	uint64_t before_ns, after_ns, memory;
 	unsigned max;
 };
 
 struct opts {
 	struct engine_options engine; /* inputs, selection, mode, limits */
+	uint64_t given; /* the rows of options, a bit each; private: see opts_given() */
 	enum text_time time;
-	bool has_time_form;
 	uint32_t max_stack; /* as of struct session */
 	const char *output; /* NULL or "-": stdout */
 	uint64_t max_bytes; /* of an output file; 0: no limit */
@@ -40,8 +39,7 @@ struct opts {
 	bool is_data; /* of a report: its form is no text */
 	bool json_schema;
 	bool fail_on_loss;
-	const char
-		*live_option; /* the first given one that means nothing with a FILE; NULL: none */
+	const char *live_option; /* the first given one that is_live; NULL: none */
 	bool prune;
 	bool children;	 /* of mem record */
 	bool kernel;	 /* describe it */
@@ -50,7 +48,7 @@ struct opts {
 	uint32_t top;
 	double rate;	      /* of mem record: 0: the default; of mem: 0: not given */
 	enum mem_per per;     /* of mem diff */
-	bool has_per, live;   /* likewise */
+	bool live;	      /* likewise */
 	const char **filters; /* of mem */
 	unsigned filter_count;
 	const char **wrapper_globs;   /* which `wrappers` has */
@@ -70,6 +68,8 @@ struct opts_command {
 /* Parses the options of the command. opts_done() frees the arrays of *ret. */
 void opts_parse(struct opts *ret, const struct opts_command *cmd, int argc, char **argv);
 void opts_done(struct opts *o);
+/* Whether the option with a key was given. */
+bool opts_given(const struct opts *o, int key);
 /* Returns the exit status. */
 int opts_print_version(void);
 

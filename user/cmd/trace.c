@@ -49,11 +49,17 @@ static int check_directory(const char *path)
 	return err ? outfile_cannot_write(path, err) : 0;
 }
 
+static bool has_limits(const struct opts *o)
+{
+	return opts_given(o, OPT_BEFORE) || opts_given(o, OPT_AFTER) || opts_given(o, OPT_MAX) ||
+	       opts_given(o, OPT_TRIGGER_MEMORY);
+}
+
 /* 0, or EXIT_USAGE after a line on stderr. */
 static int trigger_check(const struct opts *o)
 {
 	const struct format *f = o->format ? o->format : format_of_path(o->output);
-	if (!o->trigger.rules && o->trigger.has_limits)
+	if (!o->trigger.rules && has_limits(o))
 		complain("--before, --after, --max and --trigger-memory need --trigger "
 			 "'SPAN>TIME'");
 	else if (!o->trigger.rules)
@@ -331,7 +337,7 @@ static int check_format(struct opts *o)
 	}
 	if (f->traits & FORMAT_LINES)
 		return 0;
-	if (o->has_time_form) {
+	if (opts_given(o, OPT_TIME)) {
 		complain("--time applies to text; %s has its own times", f->name);
 		return EXIT_USAGE;
 	}
