@@ -5,7 +5,7 @@
 #include "base/embed.h"
 #include "cmd/commands.h"
 #include "cmd/completion_words.h"
-#include "cmd/option_rows.h"
+#include "cmd/opts.h"
 
 EMBED(bash_functions, "user/cmd/completion.bash");
 

@@ -13,6 +13,7 @@
 #include "cmd/distinct_files.h"
 #include "cmd/info_print.h"
 #include "cmd/message.h"
+#include "cmd/option_rules.h"
 #include "cmd/opts.h"
 #include "cmd/print.h"
 #include "engine/input/capture.h"
@@ -334,10 +335,6 @@ static int describe_process(pid_t pid, const struct opts *o)
 
 static int describe_kernel(const struct opts *o)
 {
-	if (o->engine.file_count || o->engine.pid_count) {
-		complain("--kernel describes this kernel: it takes neither FILE nor -p");
-		return EXIT_USAGE;
-	}
 	if (o->json_schema)
 		info_kernel_schema();
 	int status = o->json_schema ? 0 : info_kernel(o->json);
@@ -347,20 +344,15 @@ static int describe_kernel(const struct opts *o)
 
 static int obey(struct opts *o)
 {
-	if (o->kernel)
-		return describe_kernel(o);
-	if (o->json_schema) {
+	if (o->json_schema && !o->kernel) {
 		info_schema();
 		return print_end();
 	}
-	if (!o->engine.file_count && !o->engine.pid_count) {
-		complain("info needs a FILE or -p PID; 'ebtrace info --help' shows examples");
-		return EXIT_USAGE;
-	}
-	if (o->live_option && !o->engine.pid_count) {
-		complain("--%s needs a process that runs: -p PID", o->live_option);
-		return EXIT_USAGE;
-	}
+	int wrong = option_rules_check(o);
+	if (wrong)
+		return wrong;
+	if (o->kernel)
+		return describe_kernel(o);
 	int worst = distinct_files_keep(&o->engine, true);
 	if (worst)
 		return worst;

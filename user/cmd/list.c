@@ -22,6 +22,7 @@
 #include "cmd/distinct_files.h"
 #include "cmd/list_events.h"
 #include "cmd/message.h"
+#include "cmd/option_rules.h"
 #include "cmd/opts.h"
 #include "cmd/print.h"
 #include "codec/ring/ids.h"
@@ -505,11 +506,9 @@ static int obey(struct opts *o)
 		print_schema();
 		return print_end();
 	}
-	if (o->engine.ring_dir && o->engine.file_count) {
-		complain("--ring-dir applies to the list of processes, not to a BINARY");
-		return EXIT_USAGE;
-	}
-	status = distinct_files_keep(&o->engine, false);
+	status = option_rules_check(o);
+	if (!status)
+		status = distinct_files_keep(&o->engine, false);
 	if (status)
 		return status;
 	for (unsigned i = 0; i < o->engine.file_count; i++) {

@@ -4,7 +4,7 @@
 #include <unistd.h>
 
 #include "cmd/commands.h"
-#include "cmd/option_rows.h"
+#include "cmd/opts.h"
 #include "cmd/reports.h"
 
 /*

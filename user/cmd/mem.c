@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "cmd/commands.h"
 #include "cmd/message.h"
+#include "cmd/option_rules.h"
 #include "cmd/opts.h"
 #include "cmd/print.h"
 #include "cmd/quantity.h"
@@ -542,21 +543,12 @@ static int print_schema(void)
 	return print_end();
 }
 
-/* What the options of a report must be. 0, or EXIT_USAGE after a line on stderr. */
+/* 0, or EXIT_USAGE after a line on stderr. */
 static int check_report(const struct mem_run *r)
 {
-	if (!r->report->before && opts_given(&r->opts, OPT_PER))
-		complain("--per applies to mem diff");
-	else if (!r->report->before && r->opts.live)
-		complain("--live applies to mem diff; the report of one recording is mem live");
-	else if (r->opts.live && r->opts.per == MEM_PER_TIME)
-		complain("--per time is of what was allocated; what is alive has no time in which "
-			 "it "
-			 "was");
-	else if (r->report->before && r->opts.engine.file_count != 2)
-		complain("mem %s compares two FILEs", r->report->as.name);
-	else
+	if (!r->report->before || r->opts.engine.file_count == 2)
 		return 0;
+	complain("mem %s compares two FILEs", r->report->as.name);
 	return EXIT_USAGE;
 }
 
@@ -582,8 +574,9 @@ static int obey(struct mem_run *r)
 			     : 0;
 	if (!status)
 		status = parse_filters(r);
+	r->opts.compares = r->report->before != NULL;
 	if (!status)
-		status = run_check_usage(&r->opts);
+		status = option_rules_check(&r->opts);
 	if (!status)
 		status = mem_check_rate(&r->opts);
 	if (!status)

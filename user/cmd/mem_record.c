@@ -18,6 +18,7 @@
 #include "cmd/commands.h"
 #include "cmd/formats.h"
 #include "cmd/message.h"
+#include "cmd/option_rules.h"
 #include "cmd/opts.h"
 #include "cmd/outfile.h"
 #include "cmd/output.h"
@@ -317,17 +318,7 @@ int cmd_mem_record(int argc, char **argv)
 	struct outfile file;
 	int status = EXIT_USAGE;
 	opts_parse(&o, &command, argc, argv);
-	if (!o.engine.program == !o.engine.pid_count || o.engine.file_count)
-		complain("what to record? -- PROGRAM or -p PID; 'ebtrace mem record --help' shows "
-			 "examples");
-	else if (!check_output(&o))
-		;
-	else if (o.engine.pid_count && o.children)
-		complain("--children is for -- PROGRAM; children of a running process are not "
-			 "recorded");
-	else if (o.engine.pid_count && o.rate)
-		complain("--rate is for -- PROGRAM; a running process has a rate of its own");
-	else
+	if (!option_rules_check(&o) && check_output(&o))
 		status = EXIT_OK;
 	if (!status)
 		output_take_stdout(&o);

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The command line, parsed once into one struct. A wrong option, or one that the command does not
+ * The options, a row each: the commands that accept them, what they are, and where in struct opts it goes.
+ * The command line is parsed once into that struct. A wrong option, or one that the command does not
  * accept, ends the program with status 2 and a line on stderr, as argp does.
  */
 #ifndef CMD_OPTS_H
 #define CMD_OPTS_H
 
+#include "cmd/commands.h"
 #include "cmd/formats.h"
-#include "cmd/option_rows.h"
 #include "engine/options.h"
 #include "format/ebt/span_watch.h"
 #include "format/text/text.h"
@@ -15,6 +16,133 @@
 #include "report/stat/stat.h"
 #include <stdbool.h>
 #include <stdint.h>
+
+/* The keys of options without a letter. */
+enum {
+	OPT_MIN_DURATION = 256,
+	OPT_DOMAIN,
+	OPT_MODE,
+	OPT_SNAPSHOT,
+	OPT_JSON,
+	OPT_JSON_SCHEMA,
+	OPT_FAIL_ON_LOSS,
+	OPT_RING_DIR,
+	OPT_BPF_BUFFER,
+	OPT_BUFFER,
+	OPT_ATTACH,
+	OPT_RING_REQUEST,
+	OPT_NO_FOLLOW,
+	OPT_CHILDREN,
+	OPT_NO_REALTIME,
+	OPT_OCAML_VERSION,
+	OPT_PRUNE,
+	OPT_INTERVAL,
+	OPT_MAX_SIZE,
+	OPT_ROTATE,
+	OPT_WAIT,
+	OPT_TIME,
+	OPT_MAX_STACK,
+	OPT_EVENTS,
+	OPT_BY,
+	OPT_TOP,
+	OPT_RATE,
+	OPT_PER,
+	OPT_LIVE,
+	OPT_FILTER,
+	OPT_AT,
+	OPT_WRAPPER,
+	OPT_NO_WRAPPERS,
+	OPT_FROM,
+	OPT_TO,
+	OPT_PAGES,
+	OPT_TRIGGER,
+	OPT_BEFORE,
+	OPT_AFTER,
+	OPT_MAX,
+	OPT_TRIGGER_MEMORY,
+	OPT_BLAME,
+	OPT_STACK,
+	OPT_KERNEL,
+	OPT_USAGE,
+};
+
+#define OPTION_ROWS_MAX 64
+
+/* What the argument of an option is, for completion. */
+enum option_value {
+	OPTION_VALUE, /* a number, a time, a pattern: anything else */
+	OPTION_WORDS,
+	OPTION_PID,
+	OPTION_FILE,
+	OPTION_DIR,
+	OPTION_EVENT,
+	OPTION_RULE,   /* of a trigger */
+	OPTION_FORMAT, /* of the command, or of its report */
+};
+
+struct option_argument {
+	const char *name; /* in --help */
+	enum option_value value;
+	/* Of OPTION_WORDS, NULL-terminated: in the order of the enum that is parsed; those of a
+	 * release are the usual ones. */
+	const char *const *words;
+	bool is_optional;
+};
+
+/* How an argument is read, and what it becomes. */
+enum option_into {
+	INTO_OWN,    /* what opts.c has a function of its own for */
+	INTO_TRUE,   /* bool: it has none */
+	INTO_FALSE,  /* likewise; true if the option is not given */
+	INTO_TEXT,   /* const char * */
+	INTO_TEXTS,  /* const char **, one more */
+	INTO_WORD,   /* an enum: the number of the word */
+	INTO_NUMBER, /* uint32_t, from min to max */
+	INTO_RATE,   /* double, above 0 and at most 1 */
+	INTO_TIME,   /* uint64_t, ns */
+	INTO_MOMENT, /* struct moment, since the begin */
+	INTO_SIZE,   /* uint64_t, bytes */
+	INTO_POWER,  /* a size that is a power of two, from least to most */
+};
+
+struct option_field {
+	enum option_into into;
+	unsigned short at;    /* its offset in struct opts */
+	unsigned short count; /* of INTO_TEXTS: that of an unsigned, their number */
+	long min, max;
+	const char *least, *most; /* as it would be given; NULL: any */
+	const char *preset;	  /* likewise, of an option that is not given; NULL: zeroes */
+	bool is_live;		  /* it means nothing with a FILE */
+};
+
+/* In the order of --help. */
+struct option_row {
+	unsigned commands; /* of enum opts_commands; 0: the heading of a group */
+	const char *name;  /* NULL: the key is one more letter of the option above */
+	int key;
+	const struct option_argument *argument; /* NULL: it has none */
+	const char *help;			/* NULL: end of the table */
+	int group;				/* of --help, by its number */
+	struct option_field field;
+};
+
+extern const struct option_row option_rows[];
+
+/* Of a key; never NULL for a key of the table. */
+const struct option_row *option_row_of(int key);
+/* True if a key is a letter, by which the option can be given, too. */
+static inline bool option_is_letter(int key)
+{
+	return key < OPT_MIN_DURATION;
+}
+
+/* True if a command accepts an option of the group with this heading. */
+bool option_group_has(const struct option_row *heading, enum opts_commands command);
+
+#define OPTION_REFUSAL_BYTES 384
+/* True if a command does not accept the option with this key; writes a sentence with the commands
+ * that do to why (OPTION_REFUSAL_BYTES). */
+bool option_refusal(int key, enum opts_commands command, char *why);
 
 /* --trigger and its limits. */
 struct opts_trigger {
@@ -49,6 +177,8 @@ struct opts {
 	double rate;	      /* of mem record: 0: the default; of mem: 0: not given */
 	enum mem_per per;     /* of mem diff */
 	bool live;	      /* likewise */
+	bool compares;	      /* set by mem: its report compares FILEs */
+	bool captures;	      /* set by trace: the output is a capture */
 	const char **filters; /* of mem */
 	unsigned filter_count;
 	const char **wrapper_globs;   /* which `wrappers` has */

@@ -497,14 +497,6 @@ static int open_inner(struct output *out)
 	return err ? EXIT_ERROR : 0;
 }
 
-static int check_limits(const struct opts *o, const char *path)
-{
-	if (!o->rotate || (o->max_bytes && path))
-		return 0;
-	complain("--rotate N needs --max-size SIZE and -o FILE");
-	return EXIT_USAGE;
-}
-
 /* path: NULL for the maker's fd. */
 static int open_sink(struct output *out, const struct opts *o, struct session *s,
 		     const struct output_maker *m, const char *path)
@@ -524,9 +516,7 @@ static int open_sink(struct output *out, const struct opts *o, struct session *s
 		.is_live = !o->engine.file_count,
 		.on_terminal = o->output && !o->engine.file_count && isatty(STDERR_FILENO),
 	};
-	int status = check_limits(o, path);
-	if (status)
-		return status;
+	int status = 0;
 	if (find_inputs(o, &in)) {
 		complain("%s", strerror(ENOMEM));
 		status = EXIT_ERROR;

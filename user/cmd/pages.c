@@ -10,6 +10,7 @@
 #include "base/canvas.h"
 #include "cmd/commands.h"
 #include "cmd/message.h"
+#include "cmd/option_rules.h"
 #include "cmd/output.h"
 #include "cmd/print.h"
 #include "cmd/report.h"
@@ -212,32 +213,6 @@ static bool is_report(const char *name)
 	return report_row_named(&pages_reports, name);
 }
 
-/* 0, or EXIT_USAGE after a line on stderr. */
-static int check_usage(const struct pages_run *r)
-{
-	const struct opts *o = &r->opts;
-	const struct engine_options *e = &o->engine;
-	if (!e->program && !e->file_count && !e->pid_count)
-		complain("pages of what? -p PID, -- PROGRAM, or a FILE; 'ebtrace pages --help' "
-			 "shows examples");
-	else if (e->program && (e->file_count || e->pid_count))
-		complain("-- PROGRAM excludes -p PID and FILE; 'ebtrace pages --help' shows "
-			 "examples");
-	else if (e->file_count && o->live_option)
-		complain("--%s needs a process that runs: -p PID, or -- PROGRAM", o->live_option);
-	else if (e->pid_count > 1)
-		complain("pages reports one process; trace --pages records several");
-	else if (o->at.known && (o->from.known || o->to.known))
-		complain("--at excludes --from and --to");
-	else if (o->from.known && o->to.known && o->from.ns > o->to.ns)
-		complain("--from is after --to");
-	else if (r->report == reports)
-		return report_check_words(o, "ebtrace pages", &pages_reports, is_report);
-	else
-		return 0;
-	return EXIT_USAGE;
-}
-
 static int print_schema(void)
 {
 	struct json_line line;
@@ -254,7 +229,9 @@ static int obey(struct pages_run *r)
 	e->counts = true;
 	if (r->opts.json_schema)
 		return print_schema();
-	int status = check_usage(r);
+	int status = option_rules_check(&r->opts);
+	if (!status && r->report == reports)
+		status = report_check_words(&r->opts, "ebtrace pages", &pages_reports, is_report);
 	if (!status)
 		status = report_form_choose(&r->opts, r->report, &row);
 	if (status)

@@ -14,44 +14,6 @@
 
 #define PROGRESS_NS 500000000u
 
-int run_check_usage(const struct opts *o)
-{
-	unsigned ways = (o->engine.pid_count > 0) + (o->engine.file_count > 0) +
-			(o->engine.program != NULL);
-	if (!ways)
-		complain("what to trace? -p PID, -- PROGRAM, or a FILE; 'ebtrace --help' shows "
-			 "examples");
-	else if (ways > 1)
-		complain("-p PID, -- PROGRAM and FILE exclude one another; 'ebtrace --help' shows "
-			 "examples");
-	else if (o->engine.file_count && o->live_option)
-		complain("--%s needs processes that run: -p PID, or -- PROGRAM", o->live_option);
-	else if (o->engine.snapshot && !o->engine.pid_count)
-		complain("--snapshot needs a running process: -p PID");
-	else if (o->engine.stacks && (o->engine.file_count || o->engine.snapshot))
-		complain("--stack needs processes that run: -p PID, or -- PROGRAM");
-	else if (o->engine.stacks &&
-		 (o->engine.mode == MODE_RING || o->engine.mode == MODE_WATERMARK))
-		complain("--stack needs a probe for each event: --mode stream or probes");
-	else if (o->engine.faults && (o->engine.file_count || o->engine.mode == MODE_RING ||
-				      o->engine.mode == MODE_WATERMARK))
-		complain("--blame=faults needs processes that run, and a probe at each pause: "
-			 "--mode stream or probes");
-	else if (o->engine.blame && o->engine.file_count && o->command == OPTS_TRACE)
-		complain("--blame needs processes that run: -p PID, or -- PROGRAM");
-	else if (o->engine.pages && (o->engine.file_count || o->engine.snapshot))
-		complain("--pages needs processes that run; ebtrace pages reports those of a FILE");
-	else if (o->engine.pages && o->engine.stacks)
-		complain("--pages excludes --stack: what touches a page has none");
-	else if (o->engine.pages && o->engine.mode != MODE_AUTO && o->engine.mode != MODE_PROBES)
-		complain("--pages watches through probes: pages are in no ring");
-	else if (o->engine.blame && o->engine.snapshot)
-		complain("--blame needs processes that run; --snapshot is of what was");
-	else
-		return 0;
-	return EXIT_USAGE;
-}
-
 int run_session(const struct opts *o,
 		int (*fn)(const struct opts *o, struct session *s, const void *ctx),
 		const void *ctx)

@@ -8,9 +8,6 @@
 #include "session/session.h"
 #include "stream/sink.h"
 
-/* Checks that there is exactly one of -p, -- PROGRAM and FILE. 0, or EXIT_USAGE after a line on
- * stderr. */
-int run_check_usage(const struct opts *o);
 /* Prepares a run, makes a session, and calls fn with it, whose exit status it returns. */
 int run_session(const struct opts *o,
 		int (*fn)(const struct opts *o, struct session *s, const void *ctx),

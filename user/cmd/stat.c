@@ -11,7 +11,7 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "cmd/commands.h"
-#include "cmd/message.h"
+#include "cmd/option_rules.h"
 #include "cmd/print.h"
 #include "cmd/report.h"
 #include "cmd/report_form.h"
@@ -122,21 +122,15 @@ static int obey(struct opts *o)
 	static const struct report_row report = {"stat", "ebtrace stat", NULL, forms,
 						 sizeof(*forms)};
 	size_t form;
-	int status = run_check_usage(o);
+	int status = option_rules_check(o);
 	if (!status)
 		status = report_form_choose(o, &report, &form);
 	o->json = !status && form;
-	if (!status && o->engine.stacks && !o->engine.blame) {
-		complain("--stack shows the stacks of pauses: it needs --blame");
-		status = EXIT_USAGE;
-	}
+	if (o->json)
+		status = option_rules_check(o);
 	if (o->engine.blame) {
 		prepare_blame(&o->engine);
 		o->is_private = true; /* programs that ran instead are named */
-	}
-	if (!status && o->json && (o->by || (o->top && !o->engine.blame))) {
-		complain("--by and --top apply to text");
-		status = EXIT_USAGE;
 	}
 	if (status)
 		return status;

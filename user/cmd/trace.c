@@ -13,6 +13,7 @@
 #include "base/plural.h"
 #include "cmd/commands.h"
 #include "cmd/message.h"
+#include "cmd/option_rules.h"
 #include "cmd/opts.h"
 #include "cmd/outfile.h"
 #include "cmd/output.h"
@@ -47,34 +48,6 @@ static int check_directory(const char *path)
 	int err = !dir ? ENOMEM : access(dir, W_OK | X_OK) ? errno : 0;
 	free(dir);
 	return err ? outfile_cannot_write(path, err) : 0;
-}
-
-static bool has_limits(const struct opts *o)
-{
-	return opts_given(o, OPT_BEFORE) || opts_given(o, OPT_AFTER) || opts_given(o, OPT_MAX) ||
-	       opts_given(o, OPT_TRIGGER_MEMORY);
-}
-
-/* 0, or EXIT_USAGE after a line on stderr. */
-static int trigger_check(const struct opts *o)
-{
-	const struct format *f = o->format ? o->format : format_of_path(o->output);
-	if (!o->trigger.rules && has_limits(o))
-		complain("--before, --after, --max and --trigger-memory need --trigger "
-			 "'SPAN>TIME'");
-	else if (!o->trigger.rules)
-		return 0;
-	else if (!o->output || !strcmp(o->output, "-") || !(f->traits & FORMAT_CAPTURE))
-		complain(
-			"--trigger writes captures: -o FILE.ebt, of which FILE.1.ebt is the first");
-	else if (o->max_bytes || o->rotate)
-		complain("--max-size and --rotate are of a recording of everything; --trigger has "
-			 "--max and --trigger-memory");
-	else if (o->engine.snapshot)
-		complain("--snapshot is of what was; --trigger waits for what comes");
-	else
-		return check_directory(o->output);
-	return EXIT_USAGE;
 }
 
 static int next_path(struct files *f)
@@ -358,12 +331,13 @@ static int obey(struct opts *o, bool bare)
 		return print_end();
 	}
 	int status = bare ? refuse_word(o) : 0;
+	o->captures = (o->format ? o->format : format_of_path(o->output))->traits & FORMAT_CAPTURE;
 	if (!status)
-		status = run_check_usage(o);
+		status = option_rules_check(o);
 	if (!status)
 		status = check_format(o);
-	if (!status)
-		status = trigger_check(o);
+	if (!status && o->trigger.rules)
+		status = check_directory(o->output);
 	if (status)
 		return status;
 	if (o->engine.pages)
