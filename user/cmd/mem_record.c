@@ -16,12 +16,12 @@
 #include "base/plural.h"
 #include "base/regular.h"
 #include "cmd/commands.h"
+#include "cmd/destination.h"
 #include "cmd/formats.h"
 #include "cmd/message.h"
 #include "cmd/option_rules.h"
 #include "cmd/opts.h"
 #include "cmd/outfile.h"
-#include "cmd/output.h"
 #include "cmd/trace.h"
 #include "engine/record/record.h"
 #include "proc/executable.h"
@@ -321,7 +321,7 @@ int cmd_mem_record(int argc, char **argv)
 	if (!option_rules_check(&o) && check_output(&o))
 		status = EXIT_OK;
 	if (!status)
-		output_take_stdout(&o);
+		destination_take_stdout(&o);
 	if (!status && (o.engine.pid_count || is_ocaml(&o))) {
 		status = mem_running(&o);
 	} else if (!status) {

@@ -11,7 +11,6 @@
 #include "cmd/commands.h"
 #include "cmd/message.h"
 #include "cmd/option_rules.h"
-#include "cmd/output.h"
 #include "cmd/print.h"
 #include "cmd/report.h"
 #include "cmd/reports.h"
@@ -92,6 +91,7 @@ struct pages_run {
 	const struct pages_form *form;
 	struct pages_map *map; /* of a picture */
 	uint32_t pid;	       /* of the process to report; 0: the first that has events */
+	struct sink **made;    /* the report, behind the output */
 };
 
 static int make_sink(const void *ctx, struct session *s, int fd, struct sink **ret)
@@ -110,7 +110,9 @@ static int make_sink(const void *ctx, struct session *s, int fd, struct sink **r
 		.pid = r->pid,
 		.top = r->opts.top,
 	};
-	return pages_new(s, fd, r->form->put, &o, ret);
+	int err = pages_new(s, fd, r->form->put, &o, ret);
+	*r->made = *ret;
+	return err;
 }
 
 static int take(void *ctx, const struct ebt_pagetrace_event *ev, size_t n)
@@ -124,13 +126,13 @@ static enum engine_end feed(struct engine *e, void *ctx)
 }
 
 /* A page trace that is a file: its events go to the report at once. Returns an exit status. */
-static int run_feed(const struct opts *o, struct session *session, struct output *out,
-		    struct pagetrace_feed *f)
+static int run_feed(const struct pages_run *r, const struct opts *o, struct session *session,
+		    struct sink *sink, struct pagetrace_feed *f)
 {
 	f->events = take;
-	f->ctx = out->inner;
+	f->ctx = *r->made;
 	session->origins = ORIGIN_PAGETRACE;
-	int status = run_engine(o, session, &out->sink, feed, f);
+	int status = run_engine(o, session, sink, feed, f);
 	struct pages_trace t = {
 		.known = true,
 		.has_boot = f->counts.has_boot,
@@ -138,40 +140,20 @@ static int run_feed(const struct opts *o, struct session *session, struct output
 		.blocks = f->counts.blocks,
 		.backwards = f->backwards,
 	};
-	pages_set_trace(out->inner, &t);
+	pages_set_trace(*r->made, &t);
 	return status;
 }
 
-static int run(const struct opts *o, struct session *session, const void *ctx)
+static int run(const void *ctx, const struct opts *o, struct session *session, struct sink *sink)
 {
 	const struct pages_run *r = ctx;
-	struct output_maker maker = {
-		.make = make_sink,
-		.ctx = ctx,
-		/* The program's own output is not mixed with the report. */
-		.fd = o->engine.program ? STDERR_FILENO : STDOUT_FILENO,
-	};
-	struct output out;
 	struct pagetrace_feed f = {.fd = -1};
-	int status = output_open_made(&out, o, session, &maker);
-	if (status)
-		return status;
 	/* A page trace is of no process that could be selected. */
-	if (r->form->put && !r->pid && pagetrace_feed_open(&o->engine, &f)) {
-		status = run_feed(o, session, &out, &f);
-		pagetrace_feed_close(&f);
-	} else {
-		status = run_into(o, session, &out.sink);
-	}
-	/* The reason of a run that failed before its first event has been printed. */
-	if (status && !session->totals.timed)
-		sink_cancel(&out.sink);
-	status = output_close(&out, session, status);
-	if (!o->engine.file_count)
-		output_report_limit(&out);
-	if (!status || session->totals.timed)
-		report_hint_pipe(o);
-	return run_status(o, session, status);
+	if (!r->form->put || r->pid || !pagetrace_feed_open(&o->engine, &f))
+		return run_into(o, session, sink);
+	int status = run_feed(r, o, session, sink, &f);
+	pagetrace_feed_close(&f);
+	return status;
 }
 
 /* Writes argp's text around the options: with the list of reports. */
@@ -253,8 +235,10 @@ static int obey(struct pages_run *r)
 	else
 		e->pid_count = 0;
 	struct pages_map map = {0};
+	struct sink *made = NULL;
 	r->map = &map;
-	status = run_session(&r->opts, run, r);
+	r->made = &made;
+	status = report_write_by(&r->opts, make_sink, run, r);
 	pages_map_done(&map);
 	return status;
 }

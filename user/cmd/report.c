@@ -14,7 +14,7 @@ void report_share_stdout(struct opts *o, const struct report_form *form)
 {
 	o->is_data = strcmp(form->name, "text") != 0;
 	if (o->is_data)
-		output_take_stdout(o);
+		destination_take_stdout(o);
 }
 
 void report_hint_pipe(const struct opts *o)
@@ -31,37 +31,56 @@ void report_hint_pipe(const struct opts *o)
 		       o->engine.program[0], o->is_data ? " alone" : ", too");
 }
 
+struct writing {
+	struct destination_maker maker;
+	report_run *run;
+};
+
 static int write_report(const struct opts *o, struct session *session, const void *ctx)
 {
-	struct output out;
-	int status = output_open_made(&out, o, session, ctx);
+	const struct writing *w = ctx;
+	struct destination d;
+	int status = destination_open_made(&d, o, session, &w->maker);
 	if (status)
 		return status;
-	status = run_into(o, session, &out.sink);
+	status = w->run(w->maker.ctx, o, session, &d.output.sink);
 	/* The reason of a run that failed before its first event has been printed. */
 	if (status && !session->totals.timed)
-		sink_cancel(&out.sink);
-	status = output_close(&out, session, status);
+		sink_cancel(&d.output.sink);
+	status = destination_close(&d, status);
 	if (!o->engine.file_count && !o->engine.snapshot)
-		output_report_limit(&out);
+		output_report_limit(&d.output);
 	if (!status || session->totals.timed)
 		report_hint_pipe(o);
 	return run_status(o, session, status);
 }
 
-int report_write(const struct opts *o, output_make *make, const void *ctx)
+int report_write_by(const struct opts *o, destination_make *make, report_run *run, const void *ctx)
 {
-	const struct output_maker maker = {
-		.make = make,
-		.ctx = ctx,
-		.fd = o->engine.program ? STDERR_FILENO : STDOUT_FILENO,
+	const struct writing w = {
+		.maker = {.make = make,
+			  .ctx = ctx,
+			  /* The program's own output is not mixed with the report. */
+			  .fd = o->engine.program ? STDERR_FILENO : STDOUT_FILENO},
+		.run = run,
 	};
-	return run_session(o, write_report, &maker);
+	return run_session(o, write_report, &w);
+}
+
+static int run_events(const void *ctx, const struct opts *o, struct session *s, struct sink *sink)
+{
+	(void)ctx;
+	return run_into(o, s, sink);
+}
+
+int report_write(const struct opts *o, destination_make *make, const void *ctx)
+{
+	return report_write_by(o, make, run_events, ctx);
 }
 
 static int read_events(const struct opts *o, struct session *session, const void *ctx)
 {
-	const struct output_maker *maker = ctx;
+	const struct destination_maker *maker = ctx;
 	struct sink *sink;
 	if (maker->make(maker->ctx, session, -1, &sink))
 		return EXIT_ERROR;
@@ -72,8 +91,8 @@ static int read_events(const struct opts *o, struct session *session, const void
 	return run_status(o, session, status);
 }
 
-int report_read(const struct opts *o, output_make *make, const void *ctx)
+int report_read(const struct opts *o, destination_make *make, const void *ctx)
 {
-	const struct output_maker maker = {.make = make, .ctx = ctx};
+	const struct destination_maker maker = {.make = make, .ctx = ctx};
 	return run_session(o, read_events, &maker);
 }

@@ -6,9 +6,9 @@
 #include <unistd.h>
 
 #include "cmd/commands.h"
+#include "cmd/destination.h"
 #include "cmd/formats.h"
 #include "cmd/message.h"
-#include "cmd/output.h"
 
 static bool has_suffix(const char *path, const char *suffixes)
 {
@@ -59,7 +59,7 @@ static int check_stream(const struct opts *o, const struct report_form *f)
 	if (!f->is_binary || (o->output && strcmp(o->output, "-") != 0))
 		return 0;
 	if (o->engine.program && !o->output)
-		return output_refuse_mixed(o, "error", f->name);
+		return destination_refuse_mixed(o, "error", f->name);
 	if (!isatty(STDOUT_FILENO))
 		return 0;
 	complain("%s is not for a terminal; try: -o FILE", f->name);

@@ -12,11 +12,11 @@
 #include "base/log.h"
 #include "base/plural.h"
 #include "cmd/commands.h"
+#include "cmd/destination.h"
 #include "cmd/message.h"
 #include "cmd/option_rules.h"
 #include "cmd/opts.h"
 #include "cmd/outfile.h"
-#include "cmd/output.h"
 #include "cmd/print.h"
 #include "cmd/run.h"
 #include "cmd/trace.h"
@@ -248,29 +248,29 @@ static int run_explained(const struct opts *o, struct session *session, struct s
 
 static int write_events(const struct opts *o, struct session *session, const void *ctx)
 {
-	struct output out;
+	struct destination d;
 	(void)ctx;
-	int status = output_open(&out, o, session);
+	int status = destination_open(&d, o, session);
 	if (status)
 		return status;
-	status = run_explained(o, session, &out.sink);
+	status = run_explained(o, session, &d.output.sink);
 	bool wall = o->time == TEXT_TIME_WALL && session->totals.timed;
 	if (wall && !session->timebase.at[TIMEBASE_REALTIME].known)
 		log_at(LOG_NORMAL,
 		       "a ring file has no time of day; times are seconds since its first event");
 	bool refused = status && !session->totals.timed;
 	if (refused)
-		sink_cancel(&out.sink);
-	status = output_close(&out, session, status);
+		sink_cancel(&d.output.sink);
+	status = destination_close(&d, status);
 	/* The reason of a run that failed before its first event, or of a missing file, has been
 	 * printed: no totals. */
-	if (out.failed)
+	if (d.failed)
 		return status;
 	struct totals totals = session_run_totals(session);
 	if (!status || totals.timed)
 		print_totals(o, &totals);
 	if (!o->engine.file_count && !o->engine.snapshot)
-		output_report_limit(&out);
+		output_report_limit(&d.output);
 	return run_status(o, session, status);
 }
 
@@ -315,8 +315,8 @@ static int check_format(struct opts *o)
 		return EXIT_USAGE;
 	}
 	if (o->engine.program && !o->output && !o->trigger.rules)
-		return output_refuse_mixed(o, "output", f->name);
-	output_take_stdout(o);
+		return destination_refuse_mixed(o, "output", f->name);
+	destination_take_stdout(o);
 	return 0;
 }
 

@@ -108,7 +108,7 @@ static enum engine_end convert(struct convert *c)
 	if (!end && !c->cut)
 		err = pass_through(c);
 	signals_release(&c->signals, 0);
-	/* output_close() reports an error of the output itself. */
+	/* The stage of the output reports an error of the output itself. */
 	if (err && sink_flush(c->engine->sink) != err) {
 		messages_error(r, "cannot continue: %s",
 			       err == -ENOTSUP ? "the times of the inputs are of different clocks, "

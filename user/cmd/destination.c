@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "cmd/output.h"
+#include "cmd/destination.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -13,7 +13,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/clock.h"
 #include "base/file.h"
 #include "base/log.h"
 #include "base/plural.h"
@@ -255,14 +254,14 @@ static bool is_input(const struct input_files *in, const struct file_id *id, uns
 }
 
 /* Writing to an input would destroy it, or never end. */
-static int refuse_input(const struct output *out, const struct opts *o,
+static int refuse_input(const struct destination *d, const struct opts *o,
 			const struct input_files *in)
 {
-	const struct outfile *f = &out->file;
+	const struct outfile *f = &d->file;
 	struct file_id id = {0};
 	struct stat st;
 	unsigned i;
-	if (out->path)
+	if (d->path)
 		id = f->part ? f->old : f->id;
 	else if (!fstat(f->fd, &st) && S_ISREG(st.st_mode))
 		id = file_id_of(&st);
@@ -272,249 +271,83 @@ static int refuse_input(const struct output *out, const struct opts *o,
 	return EXIT_USAGE;
 }
 
-static int begin(struct output *out)
+static int make_format_on(const struct destination *d, struct sink **ret)
 {
-	int err = out->begun || !out->path ? 0 : outfile_begin(&out->file);
-	out->begun |= !err;
-	return err;
-}
-
-static struct output *of_sink(struct sink *k)
-{
-	return (struct output *)k;
-}
-
-static int make_inner(struct output *out)
-{
-	const struct output_maker *m = &out->maker;
-	int err = m->make(m->ctx, out->session, out->file.fd, &out->inner);
+	const struct destination_maker *m = &d->maker;
+	int err = m->make(m->ctx, d->session, d->file.fd, ret);
 	if (!err)
-		text_set_time(out->inner, out->time);
+		text_set_time(*ret, d->time);
 	return err;
 }
 
-/* The reader of a pipe took no more. */
-static void report_given_up(const struct output *out)
+static int begin_file(void *ctx)
 {
-	complain("%s took nothing more after the signal: %" PRIu64
-		 " bytes that were ready, and what "
-		 "follows, are not written",
-		 out->path ? out->path : "standard output", sink_given_up(out->inner));
+	struct destination *d = ctx;
+	return d->path ? outfile_begin(&d->file) : 0;
 }
 
-/* Ends the sink and names the file. 0 or the first error, which has been reported. */
-static int end_file(struct output *out)
+/* Names the file. */
+static int end_file(void *ctx, int err)
 {
-	int err = sink_end(out->inner);
-	bool given_up = err == -ECANCELED;
-	if (given_up)
-		report_given_up(out);
-	sink_free(out->inner);
-	out->inner = NULL;
-	err = err == -EPIPE ? 0 : err;
-	if (given_up) {
-		outfile_close(&out->file);
-	} else if (out->path) {
-		int moved = !err && out->rotate ? rotation_shift(&out->file, out->rotate) : 0;
-		err = outfile_name(&out->file, err ? err : moved);
+	struct destination *d = ctx;
+	if (err == -ECANCELED) {
+		outfile_close(&d->file);
+	} else if (d->path) {
+		int moved = !err && d->rotate ? rotation_shift(&d->file, d->rotate) : 0;
+		err = outfile_name(&d->file, err ? err : moved);
 	} else if (err) {
 		outfile_cannot_write(NULL, -err);
 	}
 	return err;
 }
 
-/* The file has its size: opens the next one, which is readable alone, or ends the recording. */
-static int change_file(struct output *out)
+static int next_file(void *ctx, struct sink **ret)
 {
-	if (!out->rotate) {
-		if (log_level >= LOG_NORMAL)
-			complain("'%s' has its --max-size: later events are not recorded",
-				 out->path ? out->path : "standard output");
-		return -EPIPE;
-	}
-	out->failed = true;
-	int err = end_file(out);
-	if (err)
-		return err;
-	session_next_output(out->session);
-	err = outfile_next(&out->file);
+	struct destination *d = ctx;
+	int err = outfile_next(&d->file);
 	if (!err)
-		err = make_inner(out);
+		err = make_format_on(d, ret);
 	if (err)
-		outfile_cannot_write(out->path, -err);
-	out->failed = err != 0;
+		outfile_cannot_write(d->path, -err);
 	return err;
 }
 
-static int front_events(struct sink *k, const struct ebt_event *ev, size_t n)
+/* Makes the format, on the open file, and the stage before it. */
+static int make_output(struct destination *d, const struct output_options *oo)
 {
-	struct output *out = of_sink(k);
-	if (!out->err && !out->begun)
-		out->err = begin(out);
-	if (out->err)
-		return out->err;
-	uint64_t before = out->is_live ? now_ns() : 0;
-	int err = sink_events(out->inner, ev, n);
-	if (out->is_live)
-		pace_format(&out->pace, now_ns() - before);
-	if (!err && out->max_bytes && sink_bytes(out->inner) >= out->max_bytes)
-		err = out->err = change_file(out);
-	return err;
-}
-
-static int front_advance(struct sink *k, uint64_t horizon_ns)
-{
-	const struct output *out = of_sink(k);
-	return out->begun && !out->err ? sink_advance(out->inner, horizon_ns) : out->err;
-}
-
-static int front_tick(struct sink *k, uint64_t now)
-{
-	const struct output *out = of_sink(k);
-	if (!out->begun || out->err)
-		return out->err;
-	int err = sink_tick(out->inner, now);
-	k->wants_open |= out->inner->wants_open;
-	out->inner->wants_open = false;
-	return err;
-}
-
-static int front_forget(struct sink *k, uint32_t process)
-{
-	const struct output *out = of_sink(k);
-	return out->begun && !out->err ? sink_forget(out->inner, process) : out->err;
-}
-
-/* An existing file keeps its content until there is new content. */
-static int front_flush(struct sink *k)
-{
-	const struct output *out = of_sink(k);
-	return out->begun && !out->err ? sink_flush(out->inner) : out->err;
-}
-
-static bool has_lost(const struct output *out)
-{
-	struct totals t = session_run_totals(out->session);
-	return t.lost_events || t.lost_words;
-}
-
-static void report_limit(const struct pace *p, const char *format, bool is_capture)
-{
-	const struct pace_times *t = &p->busy;
-	double all = (double)pace_sum(t) / 100;
-	const char *instead = is_capture ? "record less (-e GLOB)"
-					 : "record a capture (-o FILE.ebt) and convert it later";
-	switch (pace_limit(p)) {
-	case PACE_OUTPUT:
-		complain("the output cannot keep up: %.0f %% of the busy time is spent waiting for "
-			 "its disk or "
-			 "reader; %s",
-			 (double)t->output_ns / all,
-			 is_capture ? "write to a faster one, or record less (-e GLOB)" : instead);
-		break;
-	case PACE_CPU:
-		complain("ebtrace cannot keep up: it waits for a CPU in %.0f %% of its busy time; "
-			 "free a CPU, or run it with a higher priority (nice)",
-			 (double)t->cpu_wait_ns / all);
-		break;
-	case PACE_FORMAT:
-		complain("the format cannot keep up: writing %s takes %.0f %% of the busy time; %s",
-			 format, (double)t->format_ns / all, instead);
-		break;
-	case PACE_READING:
-		complain(
-			"the rings are written faster than ebtrace reads them, which takes %.0f %% "
-			"of its busy time; larger rings absorb bursts",
-			(double)(t->run_ns - t->format_ns) / all);
-		break;
-	case PACE_NONE:
-		break;
-	}
-}
-
-void output_report_limit(const struct output *out)
-{
-	if (log_level >= LOG_NORMAL && has_lost(out))
-		report_limit(&out->pace, out->format, out->is_capture);
-}
-
-static bool front_ready(struct sink *k)
-{
-	struct output *out = of_sink(k);
-	bool ready = !out->inner || sink_ready(out->inner);
-	pace_ready(&out->pace, ready);
-	if (out->on_terminal && has_lost(out) && pace_limit(&out->pace)) {
-		output_report_limit(out);
-		out->on_terminal = false;
-	}
-	return ready;
-}
-
-static int front_end(struct sink *k)
-{
-	struct output *out = of_sink(k);
-	int err = out->inner ? begin(out) : 0;
-	return err || !out->inner ? err : sink_end(out->inner);
-}
-
-static void front_cancel(struct sink *k)
-{
-	sink_cancel(of_sink(k)->inner);
-}
-
-static void front_free(struct sink *k)
-{
-	sink_free(of_sink(k)->inner);
-	of_sink(k)->inner = NULL;
-}
-
-static const struct sink_ops front_ops = {
-	.events = front_events,
-	.advance = front_advance,
-	.tick = front_tick,
-	.forget = front_forget,
-	.flush = front_flush,
-	.ready = front_ready,
-	.end = front_end,
-	.cancel = front_cancel,
-	.free = front_free,
-};
-
-/* Makes the sink behind the front, on the open file. */
-static int open_inner(struct output *out)
-{
-	if (out->rotate) {
-		int status = rotation_check(&out->file, out->rotate);
+	struct sink *format;
+	if (d->rotate) {
+		int status = rotation_check(&d->file, d->rotate);
 		if (status)
 			return status;
 	}
-	int err = make_inner(out);
-	pace_begin(&out->pace);
-	/* A reader of a pipe or a part sees the output from its start. */
-	out->begun = !out->file.in_place;
-	if (err)
+	int err = make_format_on(d, &format);
+	if (err) {
 		complain("%s", strerror(-err));
-	return err ? EXIT_ERROR : 0;
+		return EXIT_ERROR;
+	}
+	const struct output_file file = {
+		.begin = begin_file,
+		.end = end_file,
+		.next = d->rotate ? next_file : NULL,
+		.ctx = d,
+	};
+	output_init(&d->output, d->session, format, oo, &file);
+	return 0;
 }
 
 /* path: NULL for the maker's fd. */
-static int open_sink(struct output *out, const struct opts *o, struct session *s,
-		     const struct output_maker *m, const char *path)
+static int open_at(struct destination *d, const struct opts *o, struct session *s,
+		   const struct destination_maker *m, const char *path)
 {
 	struct input_files in;
-	*out = (struct output){
-		/* A file of limited size ends after the event that reaches the limit. */
-		.sink = {.ops = &front_ops, .batch_max = o->max_bytes ? 1 : 0},
+	*d = (struct destination){
 		.path = path,
 		.file = {.fd = m->fd, .dir_fd = -1, .old_fd = -1},
 		.session = s,
 		.maker = *m,
 		.time = o->time,
-		.max_bytes = o->max_bytes,
 		.rotate = o->rotate,
-		.format = "the report",
-		.is_live = !o->engine.file_count,
-		.on_terminal = o->output && !o->engine.file_count && isatty(STDERR_FILENO),
 	};
 	int status = 0;
 	if (find_inputs(o, &in)) {
@@ -522,18 +355,28 @@ static int open_sink(struct output *out, const struct opts *o, struct session *s
 		status = EXIT_ERROR;
 	}
 	if (!status && path)
-		status = outfile_open(&out->file, path, o->is_private || in.any_private);
+		status = outfile_open(&d->file, path, o->is_private || in.any_private);
 	if (status) {
 		input_files_done(&in);
 		return status;
 	}
-	status = refuse_input(out, o, &in);
+	const struct output_options oo = {
+		.name = path ? path : "standard output",
+		.format = m->format ? m->format->name : "the report",
+		.is_capture = m->format && m->format->traits & FORMAT_CAPTURE,
+		/* A reader of a pipe or a part sees the output from its start. */
+		.is_begun = !d->file.in_place,
+		.is_live = !o->engine.file_count,
+		.on_terminal = o->output && !o->engine.file_count && isatty(STDERR_FILENO),
+		.max_bytes = o->max_bytes,
+	};
+	status = refuse_input(d, o, &in);
 	if (!status)
-		status = open_inner(out);
+		status = make_output(d, &oo);
 	if (status && path)
-		outfile_drop(&out->file);
-	else if (out->file.part && log_level >= LOG_NORMAL)
-		parts_report(&out->file, in.ids, in.count);
+		outfile_drop(&d->file);
+	else if (d->file.part && log_level >= LOG_NORMAL)
+		parts_report(&d->file, in.ids, in.count);
 	input_files_done(&in);
 	return status;
 }
@@ -549,7 +392,7 @@ static bool is_stdout(const char *path)
 	       named.st_dev == out.st_dev && named.st_ino == out.st_ino;
 }
 
-void output_take_stdout(struct opts *o)
+void destination_take_stdout(struct opts *o)
 {
 	const struct engine_options *e = &o->engine;
 	if (!e->program || !o->output || !is_stdout(o->output))
@@ -559,7 +402,7 @@ void output_take_stdout(struct opts *o)
 	       e->program[0]);
 }
 
-int output_refuse_mixed(const struct opts *o, const char *stream, const char *format)
+int destination_refuse_mixed(const struct opts *o, const char *stream, const char *format)
 {
 	complain("on standard %s %s would be mixed with what '%s' prints; try: -o FILE, or -o - "
 		 "(what it prints goes to standard error)",
@@ -573,7 +416,7 @@ static int make_format(const void *ctx, struct session *s, int fd, struct sink *
 	return f->make(s, fd, ret);
 }
 
-int output_open(struct output *out, const struct opts *o, struct session *s)
+int destination_open(struct destination *d, const struct opts *o, struct session *s)
 {
 	bool to_stdout = !o->output || !strcmp(o->output, "-");
 	const struct format *f = o->format ? o->format : format_of_path(o->output);
@@ -581,37 +424,31 @@ int output_open(struct output *out, const struct opts *o, struct session *s)
 		complain("%s is not for a terminal; try: -o FILE", f->name);
 		return EXIT_USAGE;
 	}
-	struct output_maker m = {.make = make_format, .ctx = f, .fd = STDOUT_FILENO};
-	int status = open_sink(out, o, s, &m, to_stdout ? NULL : o->output);
-	out->format = f->name;
-	out->is_capture = f->traits & FORMAT_CAPTURE;
-	return status;
+	const struct destination_maker m = {
+		.make = make_format, .ctx = f, .fd = STDOUT_FILENO, .format = f};
+	return open_at(d, o, s, &m, to_stdout ? NULL : o->output);
 }
 
-int output_open_made(struct output *out, const struct opts *o, struct session *s,
-		     const struct output_maker *m)
+int destination_open_made(struct destination *d, const struct opts *o, struct session *s,
+			  const struct destination_maker *m)
 {
 	bool to_stdout = o->output && !strcmp(o->output, "-");
-	struct output_maker here = *m;
+	struct destination_maker here = *m;
 	here.fd = to_stdout ? STDOUT_FILENO : m->fd;
-	return open_sink(out, o, s, &here, to_stdout ? NULL : o->output);
+	return open_at(d, o, s, &here, to_stdout ? NULL : o->output);
 }
 
-int output_close(struct output *out, const struct session *s, int status)
+int destination_close(struct destination *d, int status)
 {
-	int err = out->failed ? out->err : 0;
 	/* A run that failed before its first event has no output to keep. */
-	if (out->file.regular && status && !session_run_totals(s).timed) {
-		sink_free(&out->sink);
-		outfile_drop(&out->file);
+	if (d->file.regular && status && !session_run_totals(d->session).timed) {
+		sink_free(&d->output.sink);
+		outfile_drop(&d->file);
 		return status;
 	}
-	if (out->inner) {
-		int begun = begin(out);
-		err = begun ? begun : end_file(out);
-	}
-	if (out->path)
-		outfile_close(&out->file);
-	out->failed = err != 0;
+	int err = output_end(&d->output);
+	if (d->path)
+		outfile_close(&d->file);
+	d->failed = err != 0;
 	return err && !status ? EXIT_ERROR : status;
 }
