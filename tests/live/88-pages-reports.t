@@ -275,4 +275,9 @@ ok $? "and of one that is made from it"
 sed -n 's/.*id="facts">\(.*\)<.script>$/\1/p' "$TMP/hostile.html" | jq -r '.mappings[].name' | sort -u >"$TMP/names"
 grep -qxF "$hostile" "$TMP/names" && grep -qx '\[heap\]' "$TMP/names" && ! grep -qF "$hostile" "$TMP/hostile.html"
 ok $? "hostile.html has them, too" || diag "$(cat "$TMP/names")"
+
+# Of a run nothing of another process is kept: what would keep it is named.
+timeout 300 "$ebt" pages -- sh -c '/bin/true; /bin/true; exit 0' >"$TMP/out" 2>"$TMP/err"
+is "$? $(sed -n 's/^[1-9][0-9]* events of other processes are left out; //p' "$TMP/err")" "0 ebtrace trace --pages -o FILE.ebt records all" \
+	"a program with children: the line says what would record them, too" || diag "$(cat "$TMP/err")"
 done_testing

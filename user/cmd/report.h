@@ -20,10 +20,10 @@ void report_share_stdout(struct opts *o, const struct report_form *form);
 void report_hint_pipe(const struct opts *o);
 /* Runs a session with the sink that make() makes of ctx, whose report goes to the output that the
  * options name, else to stdout, of a started program to stderr. Returns the exit status. */
+int report_write(const struct opts *o, destination_make *make, const void *ctx);
 /* The same; run moves the events into the sink of the run, and returns an exit status. */
 typedef int report_run(const void *ctx, const struct opts *o, struct session *s, struct sink *sink);
 int report_write_by(const struct opts *o, destination_make *make, report_run *run, const void *ctx);
-int report_write(const struct opts *o, destination_make *make, const void *ctx);
 /* The same of a sink that writes nothing; make() gets the descriptor -1. */
 int report_read(const struct opts *o, destination_make *make, const void *ctx);
 

@@ -112,11 +112,11 @@ static void put_missing(struct buf *b, const struct pages_view *v)
 			     d->fault[PAGES_UNTRACKED],
 			     plural_of(d->fault[PAGES_UNTRACKED], " is", "s are"));
 	if (v->others)
-		report_print(b,
-			     "%" PRIu64
-			     " event%s of other processes %s left out; of a capture, -p PID "
-			     "selects one\n",
-			     v->others, plural(v->others), plural_of(v->others, "is", "are"));
+		report_print(b, "%" PRIu64 " event%s of other processes %s left out; %s\n",
+			     v->others, plural(v->others), plural_of(v->others, "is", "are"),
+			     v->session->run_begin.known
+				     ? "ebtrace trace --pages -o FILE.ebt records all"
+				     : "of a capture, -p PID selects one");
 }
 
 /* Pages of a cause and those behind it, but for what was there before. */
