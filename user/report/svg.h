@@ -3,6 +3,9 @@
  * What the pictures have in common: an SVG document with its style and script inside, which refers
  * to no other file. Lengths are pixels. A picture has a panel on top with a title, lines of text
  * and one line that its script fills; without a script it is still a picture.
+ *
+ * What base/canvas.h draws as SVG has neither names of its parts nor styles, which a script needs that
+ * zooms and searches; so these are written by ourselves.
  */
 #ifndef REPORT_SVG_H
 #define REPORT_SVG_H
