@@ -41,8 +41,8 @@ static struct stack *take(bool *ret_all_busy)
 	return NULL;
 }
 
-/* Who has one gives it back soon, with its signals blocked; in a confined process a handler may have
- * interrupted it, and system calls are few. */
+/* Threads that use a stack return it soon, as their signals are blocked. In a confined process a
+ * handler may have interrupted one, and system calls may be refused: there it does not wait. */
 static struct stack *await(bool waits)
 {
 	bool all_busy;

@@ -12,8 +12,8 @@
 
 #include <stdbool.h>
 
-/* False: fn was not called, as all stacks are in use, for longer than it takes, or there is no memory for
- * one. errno may change. */
+/* False: fn was not called: all stacks are in use, or there is no memory for one. errno may
+ * change. */
 bool ebt_own_stack_call(void (*fn)(void *ctx), void *ctx);
 /* In a child that was forked: no other thread uses any. */
 void ebt_own_stack_begin_child(void);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Lines on stderr. What a run tells people goes through messages.h, which does not write into a progress line;
- * the layers below cmd/ use this for diagnostics (LOG_DEBUG) alone. One global, the level.
+ * Writes lines to stderr. Messages for the user go through messages.h, which clears the progress
+ * line first; the layers below cmd/ use this module for diagnostics (LOG_DEBUG) only. One global,
+ * the level.
  */
 #ifndef BASE_LOG_H
 #define BASE_LOG_H

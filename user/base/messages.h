@@ -13,13 +13,13 @@
 
 struct messages {
 	/* level: LOG_QUIET: an error, always shown; LOG_NORMAL: unless the user wants errors only;
-	 * LOG_VERBOSE and LOG_DEBUG: with -v and -vv. NULL: nobody is told. */
+	 * LOG_VERBOSE and LOG_DEBUG: with -v and -vv. NULL: messages are dropped. */
 	void (*line)(void *ctx, enum log_level level, const char *fmt, va_list ap)
 		__attribute__((format(printf, 3, 0)));
 	void *ctx;
 };
 
-/* m: NULL is allowed: nobody is told. */
+/* m may be NULL: the message is dropped. */
 void messages_error(const struct messages *m, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 void messages_at(const struct messages *m, enum log_level level, const char *fmt, ...)

@@ -381,8 +381,8 @@ static int open_at(struct destination *d, const struct opts *o, struct session *
 	return status;
 }
 
-/* Of "-", /dev/stdout and the like; never of a terminal or /dev/null, which have no order of bytes to
- * keep. */
+/* True for "-", /dev/stdout and the like; not for a terminal or /dev/null, where the order of bytes
+ * does not matter. */
 static bool is_stdout(const char *path)
 {
 	struct stat named, out;

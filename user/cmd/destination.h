@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Where a run writes to: the file or stream that the options name, with the format on it. Files follow
- * outfile.h: a file that has its final name is complete, and a run that fails before its first event changes
- * no file. No file is both an input and the output of one run.
+ * Opens the file or stream that the options name, and makes the format on it. Files follow
+ * outfile.h: a file with its final name is complete, and a run that fails before its first event
+ * changes no file. No file is both an input and the output of one run.
  */
 #ifndef CMD_DESTINATION_H
 #define CMD_DESTINATION_H
@@ -38,15 +38,16 @@ struct destination {
  * program's standard output goes to standard error. Before the run.
  */
 void destination_take_stdout(struct opts *o);
-/* Beside a PROGRAM, without -o: what is written on this standard stream needs a file. EXIT_USAGE after a
- * line on stderr. */
+/* Beside a PROGRAM, without -o: what is written on this standard stream needs a file. EXIT_USAGE
+ * after a line on stderr. */
 int destination_refuse_mixed(const struct opts *o, const char *stream, const char *format);
-/* Opens what the options name; *d stays where it is until it is closed. 0, or an exit status after a line on
- * stderr. */
+/* Opens what the options name; *d must not move until it is closed. 0, or an exit status after a
+ * line on stderr. */
 int destination_open(struct destination *d, const struct opts *o, struct session *s);
 int destination_open_made(struct destination *d, const struct opts *o, struct session *s,
 			  const struct destination_maker *m);
-/* Ends the format and names the file. Returns `status`, or, if it was 0 and writing failed, that. */
+/* Ends the format and names the file. Returns `status`, or EXIT_ERROR if it was 0 and writing
+ * failed. */
 int destination_close(struct destination *d, int status);
 
 #endif

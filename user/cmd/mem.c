@@ -216,7 +216,7 @@ static bool has_rate(const struct engine *e, struct loop *l, struct inputs *ins,
 	return has;
 }
 
-/* The session has no messages: the run tells what is wrong with a file. */
+/* The session drops messages: the run itself reports what is wrong with a file. */
 static bool file_has_rate(const struct opts *o, const char *path)
 {
 	struct engine e = {.options = &o->engine};

@@ -62,12 +62,12 @@ static uint64_t facts_of(const struct opts *o)
 #define RECORD_WHAT \
 	"what to record? -- PROGRAM or -p PID; 'ebtrace mem record --help' shows examples"
 
-/* A command line is refused if all of `all` hold, and of `any`, unless it is empty, one does, and none of
- * `none`. */
+/* A rule refuses a command line for which all of `all`, one of `any` (if there are any) and none of
+ * `none` hold. */
 static const struct rule {
 	unsigned commands; /* of enum opts_commands */
 	uint64_t all, any, none;
-	const char *message; /* of IS(LIVE_OPTION): that option is put before it */
+	const char *message; /* with IS(LIVE_OPTION) in `all`: printed behind that option */
 } rules[] = {
 	{RUN, 0, 0, IS(PIDS) | IS(PROGRAM) | IS(FILES),
 	 "what to trace? -p PID, -- PROGRAM, or a FILE; 'ebtrace --help' shows examples"},

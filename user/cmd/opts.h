@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The options, a row each: the commands that accept them, what they are, and where in struct opts it goes.
- * The command line is parsed once into that struct. A wrong option, or one that the command does not
- * accept, ends the program with status 2 and a line on stderr, as argp does.
+ * The options, a row each: the commands that accept an option, its type, and its field of struct
+ * opts. The command line is parsed once into that struct. A wrong option, or one that the command
+ * does not accept, ends the program with status 2 and a line on stderr, as argp does.
  */
 #ifndef CMD_OPTS_H
 #define CMD_OPTS_H
@@ -91,7 +91,7 @@ struct option_argument {
 
 /* How an argument is read, and what it becomes. */
 enum option_into {
-	INTO_OWN,    /* what opts.c has a function of its own for */
+	INTO_OWN,    /* parsed by a function of opts.c */
 	INTO_TRUE,   /* bool: it has none */
 	INTO_FALSE,  /* likewise; true if the option is not given */
 	INTO_TEXT,   /* const char * */

@@ -29,7 +29,7 @@
 #define BUFFER_BYTES  65536
 #define MAX_POSITIONS UINT32_MAX
 
-/* The budget of a run: time without an answer, of which the time that the run takes adds one part in so many,
+/* The budget of a run: time spent waiting, which grows by 1/BUDGET_SHARE of the time of the run,
  * and memory. */
 #define BUDGET_NS    16000000000u
 #define BUDGET_SHARE 16
@@ -474,8 +474,8 @@ static bool has_signal(void)
 		sigismember(&set, SIGHUP) == 1 || sigismember(&set, SIGQUIT) == 1);
 }
 
-/* The time that a module may be waited for is half of what others have left, and more for its symbol tables
- * alone. */
+/* A module may take half of the time that others have left, and TABLES_NS more for its symbol
+ * tables. */
 static bool is_too_long(const struct symbols *s)
 {
 	const struct symbols_running *r = s->running;
@@ -490,7 +490,7 @@ static bool is_too_long(const struct symbols *s)
 	return s->spent_ns + waited > share || (r->hurries && waited > hurry_ns);
 }
 
-/* What it would be to read more of a module. NULL: it is within the budget. */
+/* How reading more of a module exceeds the budget; NULL: it does not. */
 static const char *beyond_budget(const struct symbols *s)
 {
 	const struct symbols_running *r = s->running;

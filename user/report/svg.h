@@ -4,8 +4,8 @@
  * to no other file. Lengths are pixels. A picture has a panel on top with a title, lines of text
  * and one line that its script fills; without a script it is still a picture.
  *
- * What base/canvas.h draws as SVG has neither names of its parts nor styles, which a script needs that
- * zooms and searches; so these are written by ourselves.
+ * base/canvas.h draws SVG, too, but without element names and styles, which the scripts that zoom
+ * and search need.
  */
 #ifndef REPORT_SVG_H
 #define REPORT_SVG_H

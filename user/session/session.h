@@ -27,7 +27,7 @@ struct session;
 #define SESSION_MAX_STACK 1024
 
 struct session {
-	/* What people are told while the run goes on. Set by the caller; without, nothing is. */
+	/* Messages of the run for the user. Set by the caller; zeroes: they are dropped. */
 	struct messages messages;
 	unsigned origins;	  /* enum origin */
 	struct timebase timebase; /* of the times in the output */

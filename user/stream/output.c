@@ -23,7 +23,7 @@ static int begin(struct output *out)
 static int end_file(struct output *out)
 {
 	int err = sink_end(out->format);
-	/* The reader of a pipe took no more. */
+	/* The reader of a pipe has stopped reading. */
 	if (err == -ECANCELED)
 		messages_error(&out->session->messages,
 			       "%s took nothing more after the signal: %" PRIu64

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The last stage of a run, between the events and a format: the format's file begins with the first event,
- * gives way to another when it has its size, and it is noticed which part of a live run cannot keep up. Who
- * opened the file says how it begins, ends and is followed.
+ * The last stage of a run, before a format: begins the file with the first event, changes files at
+ * a size, and reports which part of a live run cannot keep up. The owner of the file supplies the
+ * functions that begin, end and replace it.
  */
 #ifndef STREAM_OUTPUT_H
 #define STREAM_OUTPUT_H
@@ -14,14 +14,15 @@
 #include "stream/pace.h"
 #include "stream/sink.h"
 
-/* The file of a format. Each function has told the reason of its error. */
+/* The file of a format. Each function reports its error itself. */
 struct output_file {
 	/* Before the first byte is written. 0 or -errno. */
 	int (*begin)(void *ctx);
-	/* The format has ended, with an error or 0; -ECANCELED: its reader took nothing more. Returns the
-	 * first error. */
+	/* The format has ended: err is 0 or its error; -ECANCELED: the reader of the output has
+	 * stopped reading. Returns the first error. */
 	int (*end)(void *ctx, int err);
-	/* Opens another file, with a format of its own. NULL: the limit ends the recording. 0 or -errno. */
+	/* Opens the next file and makes its format. NULL: the limit ends the recording. 0 or
+	 * -errno. */
 	int (*next)(void *ctx, struct sink **ret);
 	void *ctx;
 };
@@ -30,9 +31,9 @@ struct output_options {
 	const char *name;   /* of the output, in messages; as is `format` */
 	const char *format; /* "the report" */
 	bool is_capture;
-	bool is_begun;	    /* what is written is seen from the start: a pipe, or a new file */
+	bool is_begun;	    /* begin() is not needed: a pipe, or a new file */
 	bool is_live;	    /* the work of the format is timed */
-	bool on_terminal;   /* say once, during the run, what limits it */
+	bool on_terminal;   /* report once, during the run, what limits it */
 	uint64_t max_bytes; /* of a file; 0: no limit */
 };
 
@@ -47,15 +48,15 @@ struct output {
 	struct pace pace;
 	int err;     /* the first of changing files; -EPIPE: the limit is reached */
 	bool begun;  /* the file may be written to */
-	bool failed; /* to change files; the reason has been told */
+	bool failed; /* changing files failed; reported */
 };
 
 /* Takes over `format`, which is freed with out->sink, or by output_end(). */
 void output_init(struct output *out, struct session *s, struct sink *format,
 		 const struct output_options *opt, const struct output_file *file);
-/* If a live run has lost events: which part could not keep up. */
+/* Reports which part could not keep up, if events were lost. */
 void output_report_limit(struct output *out);
-/* Ends the format and its file. 0 or the first error, whose reason has been told. */
+/* Ends the format and its file. 0 or the first error, which has been reported. */
 int output_end(struct output *out);
 
 #endif

@@ -33,13 +33,13 @@ struct fork_record {
 };
 
 /*
- * Of a whole CPU: an event of a process is put away and set up again by each switch of its threads, which
- * takes a third of a microsecond. So there are the records of all processes in it.
+ * The records of one CPU, of all processes: a perf event of a process costs each switch of its
+ * threads a third of a microsecond.
  */
 struct buffer {
 	int fd;
 	struct perf_event_mmap_page *page;
-	uint64_t head; /* up to where there are mappings to be read now */
+	uint64_t head; /* mappings are read up to here */
 };
 
 struct kept {
@@ -55,8 +55,8 @@ struct mapped_code {
 	struct kept kept[KEPT];
 	unsigned count, next; /* `next` is replaced when there are KEPT */
 	uint64_t total;
-	/* The process and its children, a bit a pid. None is taken out: what another process of this number
-	 * maps later is as a part of it. */
+	/* The process and its children, a bit a pid. Bits are never cleared: mappings of a later
+	 * process with the same pid are kept, too. */
 	uint64_t family[PIDS / 64];
 	unsigned char record[RECORD_BYTES] __attribute__((aligned(8)));
 };
@@ -226,11 +226,11 @@ static bool read_forks(struct mapped_code *m)
 
 uint64_t mapped_code_read(struct mapped_code *m)
 {
-	/* The heads first: of whom a mapping is recorded up to there, the fork is recorded before the next
-	 * look. */
+	/* Heads first: a mapping before them has the fork of its process before the heads that
+	 * read_forks() reads. */
 	for (unsigned i = 0; i < m->buffers; i++)
 		m->buffer[i].head = head_of(&m->buffer[i]);
-	/* A child's own may be recorded on a CPU before its own. */
+	/* The fork of a grandchild may be in a buffer before that of its parent. */
 	for (unsigned i = 0; i < GENERATIONS && read_forks(m); i++)
 		;
 	for (unsigned i = 0; i < m->buffers; i++) {
