@@ -217,15 +217,11 @@ static const struct schema_key feature_keys[] = {
 	{"cause", SCHEMA_TEXT},	 {"reason", SCHEMA_TEXT},
 	{"advice", SCHEMA_TEXT}, {0}};
 
-/* Prints the schema of the JSON object. */
-static void info_kernel_schema(void)
+static void put_kernel_schema(struct json *j)
 {
 	static const struct schema_part parts[] = {{"kernel", {kernel_keys}},
 						   {"feature", {feature_keys}}};
-	struct json_line line;
-	print_json_begin(&line);
-	schema_put(&line.json, "ebtrace info --kernel --json", parts, 2, 1, NULL, NULL);
-	print_json_end(&line);
+	schema_put(j, "ebtrace info --kernel --json", parts, 2, 1, NULL, NULL);
 }
 
 /* Prints the table, or one JSON object. The exit status: 0 also if features are missing. */
@@ -335,19 +331,15 @@ static int describe_process(pid_t pid, const struct opts *o)
 
 static int describe_kernel(const struct opts *o)
 {
-	if (o->json_schema)
-		info_kernel_schema();
-	int status = o->json_schema ? 0 : info_kernel(o->json);
+	int status = info_kernel(o->json);
 	int missing = print_end();
 	return missing ? missing : status;
 }
 
 static int obey(struct opts *o)
 {
-	if (o->json_schema && !o->kernel) {
-		info_schema();
-		return print_end();
-	}
+	if (o->json_schema)
+		return print_schema(o->kernel ? put_kernel_schema : info_put_schema);
 	int wrong = option_rules_check(o);
 	if (wrong)
 		return wrong;

@@ -35,7 +35,7 @@ void info_pagetrace_text(const struct input_info *i, const struct session *sessi
 void info_pagetrace_json(const struct input_info *i, const struct session *session);
 bool info_pagetrace_lossy(const struct input_info *i, const struct session *session);
 
-/* Prints the schema of all that. */
-void info_schema(void);
+/* Writes the schema of all that. */
+void info_put_schema(struct json *j);
 
 #endif

@@ -73,7 +73,7 @@ static void put_more(struct json *j)
 	schema_object(j, "trigger", of_trigger, NULL);
 }
 
-void info_schema(void)
+void info_put_schema(struct json *j)
 {
 	struct schema_key totals[TOTALS_KEYS + 1];
 	list_totals(totals);
@@ -83,12 +83,9 @@ void info_schema(void)
 		{"memtrace", {memtrace, allocations, totals, kinds}},
 		{"pagetrace", {pagetrace, totals, kinds}},
 	};
-	struct json_line line;
-	print_json_begin(&line);
 	schema_put(
-		&line.json,
+		j,
 		"What 'ebtrace info --json' prints: a line for each input, by its format. null is "
 		"what is not known",
 		part, FORMATS, FORMATS, triggered, put_more);
-	print_json_end(&line);
 }

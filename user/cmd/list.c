@@ -483,29 +483,24 @@ KEYS(binary_keys, {"file", SCHEMA_STRING}, {"runtime", "{\"type\":[\"string\",\"
 KEYS(marker_keys, {"provider", SCHEMA_STRING}, {"name", SCHEMA_STRING}, {"offset", SCHEMA_COUNT},
      {"semaphore", SCHEMA_TRUTH}, {"args", SCHEMA_STRING});
 
-/* Of print_process(), of cmd/stale, of --events, and of cmd/list_binary. */
-static void print_schema(void)
+/* Of print_process(), stale_list(), list_events() and list_binary(). */
+static void put_schema(struct json *j)
 {
 	static const struct schema_part parts[] = {
 		{"process", {process_keys}}, {"stale", {stale_keys}},	{"kept", {kept_keys}},
 		{"event", {event_keys}},     {"binary", {binary_keys}}, {"marker", {marker_keys}}};
-	struct json_line line;
-	print_json_begin(&line);
-	schema_put(&line.json,
+	schema_put(j,
 		   "What 'ebtrace list --json' prints: a line for each process, and for each ring "
 		   "file of a dead one; with --prune for those that are kept; with --events for "
 		   "each event; with BINARY for each of these",
 		   parts, 6, 5, NULL, NULL);
-	print_json_end(&line);
 }
 
 static int obey(struct opts *o)
 {
 	int status = 0;
-	if (o->json_schema) {
-		print_schema();
-		return print_end();
-	}
+	if (o->json_schema)
+		return print_schema(put_schema);
 	status = option_rules_check(o);
 	if (!status)
 		status = distinct_files_keep(&o->engine, false);

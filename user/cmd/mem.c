@@ -12,9 +12,7 @@
 #include "base/log.h"
 #include "cmd/commands.h"
 #include "cmd/message.h"
-#include "cmd/option_rules.h"
 #include "cmd/opts.h"
-#include "cmd/print.h"
 #include "cmd/quantity.h"
 #include "cmd/report.h"
 #include "cmd/reports.h"
@@ -322,9 +320,7 @@ const struct report_list mem_reports = {&reports->as, sizeof(*reports), "record"
 
 /* A report, and what it is made with. */
 struct mem_run {
-	struct opts opts;
-	const struct mem_report *report;
-	const struct mem_form *form;
+	struct report_run base;
 	struct mem_conditions conditions;
 	struct mem_diff *diff;	   /* NULL: not of this report */
 	struct mem_choice *choice; /* of the filter's lifetimes; NULL: they are not known before */
@@ -334,19 +330,29 @@ struct mem_run {
 /* What mem diff needs to compare what is alive. */
 #define LIVE_NEEDS (MEM_FATES | MEM_ENDS)
 
+static const struct mem_report *report_of(const struct mem_run *r)
+{
+	return (const struct mem_report *)r->base.report;
+}
+
+static const struct mem_form *form_of(const struct mem_run *r)
+{
+	return (const struct mem_form *)r->base.form;
+}
+
 static struct mem_report_options options_of(const struct mem_run *r)
 {
 	return (struct mem_report_options){
 		.model =
 			{
-				.needs = r->form->needs | (r->opts.live ? LIVE_NEEDS : 0),
-				.until = r->opts.at,
-				.filter = r->opts.filter_count ? &r->conditions.filter : NULL,
+				.needs = form_of(r)->needs | (r->base.opts.live ? LIVE_NEEDS : 0),
+				.until = r->base.opts.at,
+				.filter = r->base.opts.filter_count ? &r->conditions.filter : NULL,
 				.choice = r->choice,
-				.rate = r->opts.rate,
-				.wrappers = r->opts.wrappers,
+				.rate = r->base.opts.rate,
+				.wrappers = r->base.opts.wrappers,
 			},
-		.top = r->opts.top,
+		.top = r->base.opts.top,
 		.refused = r->refused,
 		.diff = r->diff,
 	};
@@ -356,7 +362,7 @@ static int make_report(const void *ctx, struct session *s, int fd, struct sink *
 {
 	const struct mem_run *r = ctx;
 	struct mem_report_options mo = options_of(r);
-	return mem_new(s, fd, r->form->put, &mo, ret);
+	return mem_new(s, fd, form_of(r)->put, &mo, ret);
 }
 
 /* Of the first of two recordings. */
@@ -364,7 +370,7 @@ static int make_before(const void *ctx, struct session *s, int fd, struct sink *
 {
 	const struct mem_run *r = ctx;
 	struct mem_report_options mo = options_of(r);
-	return mem_new(s, fd, r->report->before, &mo, ret);
+	return mem_new(s, fd, report_of(r)->before, &mo, ret);
 }
 
 static int put_nothing(struct buf *b, const struct mem_view *v)
@@ -385,7 +391,7 @@ static int make_choice(const void *ctx, struct session *s, int fd, struct sink *
 /* 0, or EXIT_USAGE after a line on stderr. */
 static int check_rereadable(const struct mem_run *r)
 {
-	const struct engine_options *e = &r->opts.engine;
+	const struct engine_options *e = &r->base.opts.engine;
 	struct stat st;
 	bool good = e->file_count;
 	for (unsigned i = 0; i < e->file_count; i++)
@@ -395,7 +401,7 @@ static int check_rereadable(const struct mem_run *r)
 		return 0;
 	complain("mem %s knows the lifetime of an object before it is allocated only if it reads "
 		 "the input twice; --filter lifetime needs a FILE, not a pipe or a process",
-		 r->report->as.name);
+		 r->base.report->name);
 	return EXIT_USAGE;
 }
 
@@ -411,9 +417,9 @@ static int read_twice(const struct mem_run *r)
 	one.choice = &choice;
 	/* The second run fails as the first one does, and repeats what that reports. */
 	log_level = LOG_SILENT;
-	report_read(&one.opts, make_choice, &one);
+	report_read(&one.base.opts, make_choice, &one);
 	log_level = level;
-	status = report_write(&one.opts, make_report, &one);
+	status = report_write(&one.base.opts, make_report, &one);
 	mem_choice_done(&choice);
 	return status;
 }
@@ -423,7 +429,7 @@ static int print_refusal(const struct mem_run *r, int status)
 {
 	complain("mem %s needs to know when objects are collected; periodic samples of a program "
 		 "that was not prepared do not have that",
-		 r->report->as.name);
+		 r->base.report->name);
 	return status ? status : EXIT_ERROR;
 }
 
@@ -432,18 +438,18 @@ static int compare(const struct mem_run *r)
 {
 	struct mem_diff diff;
 	struct mem_run one = *r;
-	struct engine_options *e = &one.opts.engine;
+	struct engine_options *e = &one.base.opts.engine;
 	bool refused = false;
-	if (mem_diff_init(&diff, r->opts.per))
+	if (mem_diff_init(&diff, r->base.opts.per))
 		return EXIT_ERROR;
-	diff.live = r->opts.live;
+	diff.live = r->base.opts.live;
 	one.refused = &refused;
 	one.diff = &diff;
 	e->file_count = 1;
-	int first = report_read(&one.opts, make_before, &one), status = first;
+	int first = report_read(&one.base.opts, make_before, &one), status = first;
 	if (!refused && (!first || first == EXIT_LOSS)) {
 		e->files++;
-		status = report_write(&one.opts, make_report, &one);
+		status = report_write(&one.base.opts, make_report, &one);
 	}
 	mem_diff_done(&diff);
 	if (refused)
@@ -482,7 +488,7 @@ static const char doc_tail[] =
 	"Exit status: as trace.";
 
 /* Writes argp's text around the options: with the list of reports, and what -f may be of each. */
-static int write_doc(struct buf *b)
+static int put_doc(struct buf *b)
 {
 	const struct report_row *r;
 	buf_puts(b, "Where sampled allocations were made. " REPORT_OF_PROGRAM
@@ -504,18 +510,13 @@ static int write_doc(struct buf *b)
 	return b->err;
 }
 
-static bool is_report(const char *name)
-{
-	return report_row_named(&mem_reports, name) || !strcmp(name, mem_reports.verb);
-}
-
 /* 0, or EXIT_USAGE after a line on stderr. */
 static int parse_filters(struct mem_run *r)
 {
 	char why[MEM_CONDITION_WHY];
-	r->conditions.filter.wrappers = r->opts.wrappers;
-	for (unsigned i = 0; i < r->opts.filter_count; i++) {
-		int err = mem_conditions_add(&r->conditions, r->opts.filters[i], why);
+	r->conditions.filter.wrappers = r->base.opts.wrappers;
+	for (unsigned i = 0; i < r->base.opts.filter_count; i++) {
+		int err = mem_conditions_add(&r->conditions, r->base.opts.filters[i], why);
 		if (!err)
 			continue;
 		complain("--filter: %s; 'ebtrace mem --help' shows conditions",
@@ -525,96 +526,67 @@ static int parse_filters(struct mem_run *r)
 	return 0;
 }
 
-/* Sets the form that the options name. 0, or EXIT_USAGE after a line on stderr. */
-static int choose_form(struct mem_run *r)
+static void prepare(struct report_run *base)
 {
-	size_t chosen;
-	int status = report_form_choose(&r->opts, &r->report->as, &chosen);
-	r->form = (const struct mem_form *)report_form_at(&r->report->as, chosen);
-	return status;
+	const struct mem_run *r = (struct mem_run *)base;
+	struct engine_options *e = &base->opts.engine;
+	e->counts = true;
+	/* Their markers are all that is probed; they are in no ring. */
+	e->allocs = ALLOCS_ONLY;
+	e->mode = MODE_PROBES;
+	base->opts.is_private = true; /* names and addresses of the program's code */
+	base->opts.compares = report_of(r)->before != NULL;
 }
 
-static int print_schema(void)
+static int check(struct report_run *base)
 {
-	struct json_line line;
-	print_json_begin(&line);
-	mem_schema(&line.json);
-	print_json_end(&line);
-	return print_end();
-}
-
-/* 0, or EXIT_USAGE after a line on stderr. */
-static int check_report(const struct mem_run *r)
-{
-	if (!r->report->before || r->opts.engine.file_count == 2)
-		return 0;
-	complain("mem %s compares two FILEs", r->report->as.name);
+	struct mem_run *r = (struct mem_run *)base;
+	int status = parse_filters(r);
+	if (!status)
+		status = mem_check_rate(&base->opts);
+	if (status || !report_of(r)->before || base->opts.engine.file_count == 2)
+		return status;
+	complain("mem %s compares two FILEs", base->report->name);
 	return EXIT_USAGE;
 }
 
-static int write_report(struct mem_run *r)
+static int write_once(struct mem_run *r)
 {
 	bool refused = false;
 	r->refused = &refused;
-	int status = report_write(&r->opts, make_report, r);
+	int status = report_write(&r->base.opts, make_report, r);
 	return refused ? print_refusal(r, status) : status;
 }
 
-static int obey(struct mem_run *r)
+static int write_report(struct report_run *base)
 {
-	r->opts.engine.counts = true;
-	/* Their markers are all that is probed; they are in no ring. */
-	r->opts.engine.allocs = ALLOCS_ONLY;
-	r->opts.engine.mode = MODE_PROBES;
-	r->opts.is_private = true; /* names and addresses of the program's code */
-	if (r->opts.json_schema)
-		return print_schema();
-	int status = r->report == reports
-			     ? report_check_words(&r->opts, "ebtrace mem", &mem_reports, is_report)
-			     : 0;
-	if (!status)
-		status = parse_filters(r);
-	r->opts.compares = r->report->before != NULL;
-	if (!status)
-		status = option_rules_check(&r->opts);
-	if (!status)
-		status = mem_check_rate(&r->opts);
-	if (!status)
-		status = choose_form(r);
-	if (!status)
-		status = check_report(r);
-	if (status)
-		return status;
-	report_share_stdout(&r->opts, &r->form->as);
-	if (r->form->needs & MEM_ENDS)
-		r->opts.engine.needs_ends = r->report->as.full_name + strlen("ebtrace ");
-	if (r->report->before)
+	struct mem_run *r = (struct mem_run *)base;
+	unsigned needs = form_of(r)->needs;
+	if (needs & MEM_ENDS)
+		base->opts.engine.needs_ends = base->report->full_name + strlen("ebtrace ");
+	if (report_of(r)->before)
 		return compare(r);
-	if (r->form->needs & MEM_BANDS && r->conditions.filter.by_lifetime)
+	if (needs & MEM_BANDS && r->conditions.filter.by_lifetime)
 		return read_twice(r);
-	return write_report(r);
+	return write_once(r);
 }
 
 int cmd_mem(int argc, char **argv)
 {
-	struct mem_run r = {.report = reports};
-	const struct report_row *report = argc > 1 ? report_row_named(&mem_reports, argv[1]) : NULL;
-	struct buf doc;
-	if (buf_init(&doc, -1, 4096) || write_doc(&doc))
-		return EXIT_ERROR;
-	struct opts_command command = {
-		OPTS_MEM, "[REPORT] -p PID...\n[REPORT] -- PROGRAM [ARGS...]\n[REPORT] FILE...",
-		buf_str(&doc)};
-	if (report) {
-		r.report = (const struct mem_report *)report;
-		*++argv = (char *)report->full_name;
-		argc--;
-	}
-	opts_parse(&r.opts, &command, argc, argv);
+	static const struct report_command command = {
+		.command = OPTS_MEM,
+		.name = "ebtrace mem",
+		.args = "[REPORT] -p PID...\n[REPORT] -- PROGRAM [ARGS...]\n[REPORT] FILE...",
+		.list = &mem_reports,
+		.doc = put_doc,
+		.schema = mem_schema,
+		.prepare = prepare,
+		.check = check,
+		.write = write_report,
+	};
+	struct mem_run r = {0};
 	mem_conditions_init(&r.conditions);
-	int status = obey(&r);
+	int status = report_command(&command, &r.base, argc, argv);
 	mem_conditions_done(&r.conditions);
-	opts_done(&r.opts);
-	buf_done(&doc);
 	return status;
 }

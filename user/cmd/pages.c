@@ -10,8 +10,6 @@
 #include "base/canvas.h"
 #include "cmd/commands.h"
 #include "cmd/message.h"
-#include "cmd/option_rules.h"
-#include "cmd/print.h"
 #include "cmd/report.h"
 #include "cmd/reports.h"
 #include "cmd/run.h"
@@ -19,6 +17,7 @@
 #include "report/pages/json.h"
 #include "report/pages/map.h"
 #include "report/pages/pages.h"
+#include "report/text.h"
 
 struct pages_form {
 	struct report_form as;
@@ -82,35 +81,36 @@ static const struct report_row reports[] = {
 
 const struct report_list pages_reports = {reports, sizeof(*reports), NULL};
 
-#define DOC_BYTES 6144
-
 /* A run of a report. */
 struct pages_run {
-	struct opts opts;
-	const struct report_row *report;
-	const struct pages_form *form;
+	struct report_run base;
 	struct pages_map *map; /* of a picture */
 	uint32_t pid;	       /* of the process to report; 0: the first that has events */
 	struct sink **made;    /* the report, behind the output */
 };
 
+static const struct pages_form *form_of(const struct pages_run *r)
+{
+	return (const struct pages_form *)r->base.form;
+}
+
 static int make_sink(const void *ctx, struct session *s, int fd, struct sink **ret)
 {
 	const struct pages_run *r = ctx;
-	if (!r->form->put)
-		return format_named(r->form->as.name)->make(s, fd, ret);
+	if (!form_of(r)->put)
+		return format_named(form_of(r)->as.name)->make(s, fd, ret);
 	struct pages_report_options o = {
 		.model =
 			{
 				.page_bytes = EBT_PAGETRACE_PAGE_BYTES,
-				.from = r->opts.from,
-				.until = r->opts.at.known ? r->opts.at : r->opts.to,
-				.map = r->form->has_map ? r->map : NULL,
+				.from = r->base.opts.from,
+				.until = r->base.opts.at.known ? r->base.opts.at : r->base.opts.to,
+				.map = form_of(r)->has_map ? r->map : NULL,
 			},
 		.pid = r->pid,
-		.top = r->opts.top,
+		.top = r->base.opts.top,
 	};
-	int err = pages_new(s, fd, r->form->put, &o, ret);
+	int err = pages_new(s, fd, form_of(r)->put, &o, ret);
 	*r->made = *ret;
 	return err;
 }
@@ -149,7 +149,7 @@ static int run(const void *ctx, const struct opts *o, struct session *session, s
 	const struct pages_run *r = ctx;
 	struct pagetrace_feed f = {.fd = -1};
 	/* A page trace is of no process that could be selected. */
-	if (!r->form->put || r->pid || !pagetrace_feed_open(&o->engine, &f))
+	if (!form_of(r)->put || r->pid || !pagetrace_feed_open(&o->engine, &f))
 		return run_into(o, session, sink);
 	int status = run_feed(r, o, session, sink, &f);
 	pagetrace_feed_close(&f);
@@ -157,10 +157,10 @@ static int run(const void *ctx, const struct opts *o, struct session *session, s
 }
 
 /* Writes argp's text around the options: with the list of reports. */
-static void write_doc(char *ret, size_t size)
+static int put_doc(struct buf *b)
 {
-	int n = snprintf(
-		ret, size,
+	buf_puts(
+		b,
 		"How a heap, or a whole address space, holds its pages. " REPORT_OF_PROGRAM
 		" Of a process or program, "
 		"as root: the pages that it touches, unmaps and returns, as the kernel has them. "
@@ -169,8 +169,8 @@ static void write_doc(char *ret, size_t size)
 		"-o FILE.ebt). REPORT is one of these, the first if "
 		"there is none:\n\n");
 	for (const struct report_row *r = reports; r->name; r++)
-		n += snprintf(ret + n, size - (size_t)n, "  %-15s%s\n", r->name, r->help);
-	snprintf(ret + n, size - (size_t)n,
+		report_print(b, "  %-15s%s\n", r->name, r->help);
+	buf_puts(b,
 		 "\vTimes of --at, --from and --to are since the first event. What is on the heap "
 		 "is "
 		 "of all events up to --at or --to; what happened to pages, from --from on.\n"
@@ -188,48 +188,32 @@ static void write_doc(char *ret, size_t size)
 		 "  sudo ebtrace pages -o x.html -- ./prog args  a program, as a picture\n"
 		 "\n"
 		 "Exit status: as trace.");
+	return b->err;
 }
 
-static bool is_report(const char *name)
+static void prepare(struct report_run *r)
 {
-	return report_row_named(&pages_reports, name);
+	r->opts.engine.counts = true;
 }
 
-static int print_schema(void)
+static int check(struct report_run *base)
 {
-	struct json_line line;
-	print_json_begin(&line);
-	pages_schema(&line.json);
-	print_json_end(&line);
-	return print_end();
-}
-
-static int obey(struct pages_run *r)
-{
-	size_t row;
-	struct engine_options *e = &r->opts.engine;
-	e->counts = true;
-	if (r->opts.json_schema)
-		return print_schema();
-	int status = option_rules_check(&r->opts);
-	if (!status && r->report == reports)
-		status = report_check_words(&r->opts, "ebtrace pages", &pages_reports, is_report);
-	if (!status)
-		status = report_form_choose(&r->opts, r->report, &row);
-	if (status)
-		return status;
-	r->form = (const struct pages_form *)report_form_at(r->report, row);
 	char reason[CANVAS_REASON_BYTES];
-	if (r->form->is_drawn && canvas_check(reason)) {
-		complain("%s", reason);
-		return EXIT_ERROR;
-	}
-	report_share_stdout(&r->opts, &r->form->as);
+	if (!form_of((struct pages_run *)base)->is_drawn || !canvas_check(reason))
+		return 0;
+	complain("%s", reason);
+	return EXIT_ERROR;
+}
+
+static int write_report(struct report_run *base)
+{
+	struct pages_run *r = (struct pages_run *)base;
+	struct engine_options *e = &base->opts.engine;
 	/* Of a file, -p selects the process. */
 	if (e->pid_count)
 		r->pid = (uint32_t)e->pids[0];
 	e->pages = !e->file_count;
-	r->opts.is_private = e->pages; /* addresses */
+	base->opts.is_private = e->pages; /* addresses */
 	if (e->pages)
 		e->mode = MODE_PROBES; /* they are in no ring */
 	else
@@ -238,29 +222,24 @@ static int obey(struct pages_run *r)
 	struct sink *made = NULL;
 	r->map = &map;
 	r->made = &made;
-	status = report_write_by(&r->opts, make_sink, run, r);
+	int status = report_write_by(&base->opts, make_sink, run, r);
 	pages_map_done(&map);
 	return status;
 }
 
 int cmd_pages(int argc, char **argv)
 {
-	struct pages_run r = {.report =
-				      argc > 1 ? report_row_named(&pages_reports, argv[1]) : NULL};
-	char doc[DOC_BYTES];
-	struct opts_command command = {
-		OPTS_PAGES, "[REPORT] -p PID\n[REPORT] -- PROGRAM [ARGS...]\n[REPORT] FILE...",
-		doc};
-	if (r.report) {
-		argv[1] = (char *)r.report->full_name;
-		argc--;
-		argv++;
-	} else {
-		r.report = reports;
-	}
-	write_doc(doc, sizeof(doc));
-	opts_parse(&r.opts, &command, argc, argv);
-	int status = obey(&r);
-	opts_done(&r.opts);
-	return status;
+	static const struct report_command command = {
+		.command = OPTS_PAGES,
+		.name = "ebtrace pages",
+		.args = "[REPORT] -p PID\n[REPORT] -- PROGRAM [ARGS...]\n[REPORT] FILE...",
+		.list = &pages_reports,
+		.doc = put_doc,
+		.schema = pages_schema,
+		.prepare = prepare,
+		.check = check,
+		.write = write_report,
+	};
+	struct pages_run r = {0};
+	return report_command(&command, &r.base, argc, argv);
 }

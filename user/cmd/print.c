@@ -62,3 +62,12 @@ int print_end(void)
 	complain("cannot write: %s", strerror(out_of_memory ? ENOMEM : errno));
 	return EXIT_ERROR;
 }
+
+int print_schema(void (*put)(struct json *j))
+{
+	struct json_line line;
+	print_json_begin(&line);
+	put(&line.json);
+	print_json_end(&line);
+	return print_end();
+}

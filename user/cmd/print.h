@@ -20,6 +20,8 @@ struct json_line {
 };
 void print_json_begin(struct json_line *l);
 void print_json_end(struct json_line *l);
+/* Prints the schema that put() writes, and nothing else. Returns as print_end(). */
+int print_schema(void (*put)(struct json *j));
 
 /* Flushes stdout. 0, or EXIT_ERROR after a line on stderr: output is missing. */
 int print_end(void);

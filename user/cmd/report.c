@@ -7,10 +7,13 @@
 
 #include "base/log.h"
 #include "cmd/commands.h"
-#include "cmd/message.h"
+#include "cmd/option_rules.h"
+#include "cmd/print.h"
 #include "cmd/run.h"
 
-void report_share_stdout(struct opts *o, const struct report_form *form)
+/* Sets where the standard output of a PROGRAM goes, by the form of the report: data and what the
+ * program prints are never mixed. */
+static void share_stdout(struct opts *o, const struct report_form *form)
 {
 	o->is_data = strcmp(form->name, "text") != 0;
 	if (o->is_data)
@@ -33,7 +36,7 @@ void report_hint_pipe(const struct opts *o)
 
 struct writing {
 	struct destination_maker maker;
-	report_run *run;
+	report_move *move;
 };
 
 static int write_report(const struct opts *o, struct session *session, const void *ctx)
@@ -43,7 +46,7 @@ static int write_report(const struct opts *o, struct session *session, const voi
 	int status = destination_open_made(&d, o, session, &w->maker);
 	if (status)
 		return status;
-	status = w->run(w->maker.ctx, o, session, &d.output.sink);
+	status = w->move(w->maker.ctx, o, session, &d.output.sink);
 	/* The reason of a run that failed before its first event has been printed. */
 	if (status && !session->totals.timed)
 		sink_cancel(&d.output.sink);
@@ -55,14 +58,15 @@ static int write_report(const struct opts *o, struct session *session, const voi
 	return run_status(o, session, status);
 }
 
-int report_write_by(const struct opts *o, destination_make *make, report_run *run, const void *ctx)
+int report_write_by(const struct opts *o, destination_make *make, report_move *move,
+		    const void *ctx)
 {
 	const struct writing w = {
 		.maker = {.make = make,
 			  .ctx = ctx,
 			  /* The program's own output is not mixed with the report. */
 			  .fd = o->engine.program ? STDERR_FILENO : STDOUT_FILENO},
-		.run = run,
+		.move = move,
 	};
 	return run_session(o, write_report, &w);
 }
@@ -95,4 +99,51 @@ int report_read(const struct opts *o, destination_make *make, const void *ctx)
 {
 	const struct destination_maker maker = {.make = make, .ctx = ctx};
 	return run_session(o, read_events, &maker);
+}
+
+static int obey(const struct report_command *c, struct report_run *r)
+{
+	size_t row;
+	bool is_default = r->report == c->list->reports;
+	if (r->opts.json_schema)
+		return print_schema(c->schema);
+	if (c->prepare)
+		c->prepare(r);
+	int status = is_default && report_row_at(c->list, 1)
+			     ? report_check_words(&r->opts, c->name, c->list)
+			     : 0;
+	if (!status)
+		status = option_rules_check(&r->opts);
+	if (!status)
+		status = report_form_choose(&r->opts, r->report, &row);
+	if (status)
+		return status;
+	r->form = report_form_at(r->report, row);
+	if (c->check)
+		status = c->check(r);
+	if (status)
+		return status;
+	share_stdout(&r->opts, r->form);
+	return c->write(r);
+}
+
+int report_command(const struct report_command *c, struct report_run *r, int argc, char **argv)
+{
+	bool has_several = report_row_at(c->list, 1);
+	const struct report_row *named =
+		argc > 1 && has_several ? report_row_named(c->list, argv[1]) : NULL;
+	struct buf doc;
+	if (buf_init(&doc, -1, 4096) || c->doc(&doc))
+		return EXIT_ERROR;
+	const struct opts_command command = {c->command, c->args, buf_str(&doc)};
+	if (named) {
+		*++argv = (char *)named->full_name;
+		argc--;
+	}
+	r->report = named ? named : c->list->reports;
+	opts_parse(&r->opts, &command, argc, argv);
+	int status = obey(c, r);
+	opts_done(&r->opts);
+	buf_done(&doc);
+	return status;
 }

@@ -107,17 +107,21 @@ static void refuse_name(const char *command, const struct report_list *l, const 
 		 l->verb ? l->verb : "");
 }
 
-int report_check_words(const struct opts *o, const char *command, const struct report_list *l,
-		       bool (*is_report)(const char *name))
+static bool is_report(const struct report_list *l, const char *name)
+{
+	return report_row_named(l, name) || (l->verb && !strcmp(name, l->verb));
+}
+
+int report_check_words(const struct opts *o, const char *command, const struct report_list *l)
 {
 	const char *first = o->engine.file_count ? o->engine.files[0] : "-";
-	if (is_neither(first) && !is_report(first)) {
+	if (is_neither(first) && !is_report(l, first)) {
 		refuse_name(command, l, first);
 		return EXIT_USAGE;
 	}
 	for (unsigned i = 0; i < o->engine.file_count; i++) {
 		const char *name = o->engine.files[i];
-		if (!is_report(name) || !access(name, F_OK))
+		if (!is_report(l, name) || !access(name, F_OK))
 			continue;
 		complain("the name of a report comes first: %s %s [OPTIONS] FILE; there is no file "
 			 "'%s'",

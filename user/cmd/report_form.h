@@ -48,7 +48,6 @@ int report_form_choose(const struct opts *o, const struct report_row *r, size_t 
  * EXIT_USAGE after a line on stderr: there is no such file, and it is the name of a report, behind a
  * FILE, or the first word and no report's name.
  */
-int report_check_words(const struct opts *o, const char *command, const struct report_list *l,
-		       bool (*is_report)(const char *name));
+int report_check_words(const struct opts *o, const char *command, const struct report_list *l);
 
 #endif

@@ -6,23 +6,21 @@
 #include <limits.h>
 #include <sched.h>
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/file.h"
 #include "base/log.h"
 #include "cmd/commands.h"
 #include "cmd/option_rules.h"
-#include "cmd/print.h"
 #include "cmd/report.h"
-#include "cmd/report_form.h"
 #include "cmd/run.h"
 #include "engine/live/probing.h"
 #include "proc/executable.h"
 #include "report/stat/stat.h"
 #include "runtime/runtimes.h"
 
-static const struct opts_command command = {
-	OPTS_STAT, "-p PID...\n-- PROGRAM [ARGS...]\nFILE...",
+static const char doc[] =
 	"GC statistics and pause percentiles of a run, at its end or on Ctrl-C. " REPORT_OF_PROGRAM
 	"\vA pause is the outermost phase of a domain that stops its mutator; ebtrace(1) lists "
 	"these phases.\n"
@@ -35,7 +33,7 @@ static const struct opts_command command = {
 	"  sudo ebtrace stat --blame -p 1234     what pauses were made of\n"
 	"  ebtrace stat --json 1234.events       the ring file of an ended program\n"
 	"\n"
-	"Exit status: as trace."};
+	"Exit status: as trace.";
 
 #define BLAME_LONGEST 5 /* pauses */
 
@@ -107,42 +105,52 @@ static void prepare_blame(struct engine_options *e)
 	e->stacks |= can;
 }
 
-static int obey(struct opts *o)
+static int put_doc(struct buf *b)
 {
-	o->engine.counts = true;
-	if (o->json_schema) {
-		struct json_line line;
-		print_json_begin(&line);
-		stat_schema(&line.json);
-		print_json_end(&line);
-		return print_end();
-	}
-	static const struct report_form forms[] = {
-		{"text", "", false}, {"json", ".json", false}, {0}};
-	static const struct report_row report = {"stat", "ebtrace stat", NULL, forms,
-						 sizeof(*forms)};
-	size_t form;
-	int status = option_rules_check(o);
-	if (!status)
-		status = report_form_choose(o, &report, &form);
-	o->json = !status && form;
-	if (o->json)
-		status = option_rules_check(o);
-	if (o->engine.blame) {
-		prepare_blame(&o->engine);
-		o->is_private = true; /* programs that ran instead are named */
-	}
-	if (status)
-		return status;
-	report_share_stdout(o, &forms[form]);
-	return report_write(o, make_sink, o);
+	buf_puts(b, doc);
+	return b->err;
 }
+
+static void prepare(struct report_run *r)
+{
+	r->opts.engine.counts = true;
+}
+
+static int check(struct report_run *r)
+{
+	r->opts.json = !strcmp(r->form->name, "json");
+	if (r->opts.engine.blame) {
+		prepare_blame(&r->opts.engine);
+		r->opts.is_private = true; /* programs that ran instead are named */
+	}
+	return option_rules_check(&r->opts);
+}
+
+static int write_report(struct report_run *r)
+{
+	return report_write(&r->opts, make_sink, &r->opts);
+}
+
+static const struct report_form forms[] = {{"text", "", false}, {"json", ".json", false}, {0}};
+static const struct report_row reports[] = {
+	{"stat", "ebtrace stat", NULL, forms, sizeof(*forms)},
+	{0},
+};
+static const struct report_list list = {reports, sizeof(*reports), NULL};
 
 int cmd_stat(int argc, char **argv)
 {
-	struct opts o;
-	opts_parse(&o, &command, argc, argv);
-	int status = obey(&o);
-	opts_done(&o);
-	return status;
+	static const struct report_command command = {
+		.command = OPTS_STAT,
+		.name = "ebtrace stat",
+		.args = "-p PID...\n-- PROGRAM [ARGS...]\nFILE...",
+		.list = &list,
+		.doc = put_doc,
+		.schema = stat_schema,
+		.prepare = prepare,
+		.check = check,
+		.write = write_report,
+	};
+	struct report_run r = {0};
+	return report_command(&command, &r, argc, argv);
 }

@@ -323,13 +323,8 @@ static int check_format(struct opts *o)
 /* bare: the command line names no command. */
 static int obey(struct opts *o, bool bare)
 {
-	if (o->json_schema) {
-		struct json_line line;
-		print_json_begin(&line);
-		ndjson_schema(&line.json);
-		print_json_end(&line);
-		return print_end();
-	}
+	if (o->json_schema)
+		return print_schema(ndjson_schema);
 	int status = bare ? refuse_word(o) : 0;
 	o->captures = (o->format ? o->format : format_of_path(o->output))->traits & FORMAT_CAPTURE;
 	if (!status)
