@@ -4,6 +4,8 @@
 #include <ebtrace/recorder.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +14,48 @@
 
 #include "../shared/file_id.h"
 #include "filters.h"
-#include "identity.h"
+
+/* Identifies the calling process by its pid, start time and pid namespace: a pid alone may also be
+ * that of a process in another namespace. */
+
+struct ebt_identity {
+	uint32_t pid;
+	uint64_t start;	     /* field 22 of /proc/PID/stat */
+	uint64_t name_space; /* the inode of that of pids */
+};
+
+#define STAT_BYTES  1024
+#define START_FIELD 22
+
+/* Behind the name, which may have any character, field 3 begins. */
+static bool parse_start(const char *text, uint64_t *ret)
+{
+	const char *p = strrchr(text, ')');
+	for (unsigned field = 2; p && field < START_FIELD; field++)
+		p = strchr(p + 1, ' ');
+	if (!p)
+		return false;
+	*ret = strtoull(p + 1, NULL, 10);
+	return true;
+}
+
+/* False: /proc does not have it. */
+static bool ebt_identity_read(struct ebt_identity *ret)
+{
+	char text[STAT_BYTES];
+	struct stat st;
+	int fd = open("/proc/self/stat", O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return false;
+	ssize_t n = read(fd, text, sizeof(text) - 1);
+	close(fd);
+	text[n > 0 ? n : 0] = 0;
+	if (!parse_start(text, &ret->start) || stat("/proc/self/ns/pid", &st))
+		return false;
+	ret->name_space = st.st_ino;
+	ret->pid = (uint32_t)getpid();
+	return true;
+}
 
 #define PRELOAD	    "LD_PRELOAD="
 #define VARIABLE    EBT_RECORDER_VARIABLE "="
