@@ -18,7 +18,7 @@
  *	cmd/info ─▶ convert, inputs
  *	cmd/list ─▶ leftover, rundir
  *
- * All of them use context, options, report, faults (reports damage) and refusal (reports why a
+ * All of them use context, options, damage (reports it) and refusal (reports why a
  * process cannot be traced).
  */
 #ifndef ENGINE_RUN_H

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "engine/faults.h"
+#include "engine/damage.h"
 #include "engine/input/census.h"
 #include "engine/input/info.h"
 
@@ -35,9 +35,9 @@ static enum engine_end capture_open(const struct engine *e, struct input *in,
 	return open_source(e, in, false, source);
 }
 
-static bool capture_faults(const struct messages *r, struct source *source)
+static bool capture_damage(const struct messages *r, struct source *source)
 {
-	return faults_report_capture(r, capture_source_of(source));
+	return damage_report_capture(r, capture_source_of(source));
 }
 
 /* A damaged capture is described, damage included; a file that is none is not. */
@@ -45,7 +45,7 @@ static enum engine_end describe(const struct messages *r, const struct capture_s
 				struct input_info *ret)
 {
 	const struct capture_fault *fault = capture_source_fault(s);
-	if (capture_source_error(s) && !faults_report_capture(r, s))
+	if (capture_source_error(s) && !damage_report_capture(r, s))
 		return ENGINE_FAILED;
 	ret->capture = *capture_source_stats(s);
 	if (fault)
@@ -74,6 +74,6 @@ const struct input_kind input_capture = {
 	.origin = ORIGIN_CAPTURE,
 	.recognise = capture_is,
 	.open = capture_open,
-	.faults = capture_faults,
+	.damage = capture_damage,
 	.info = capture_info,
 };

@@ -116,12 +116,12 @@ static enum engine_end convert(struct convert *c)
 					       : strerror(-err));
 		end = ENGINE_FAILED;
 	}
-	enum engine_end faults = inputs_faults(c->inputs);
+	enum engine_end damage = inputs_damage(c->inputs);
 	if (!end && !err && c->cut && !inputs_have_pipe(c->inputs)) {
 		messages_error(r, "ended by a signal before the end of the input");
 		end = ENGINE_FAILED;
 	}
-	return end ? end : faults;
+	return end ? end : damage;
 }
 
 static int init(struct convert *c)

@@ -55,7 +55,7 @@ struct input_kind {
 	 */
 	enum engine_end (*open)(const struct engine *e, struct input *in, struct source **source);
 	/* Reports the damage that a source found. False: it could not be read at all. */
-	bool (*faults)(const struct messages *r, struct source *source);
+	bool (*damage)(const struct messages *r, struct source *source);
 	/*
 	 * Instead of open(): describes an input that is ready, the only one, and owns its
 	 * descriptor. ret is all zero; the caller frees ret->by_domain. ENGINE_OK, or the reason

@@ -411,13 +411,13 @@ bool inputs_have_pipe(const struct inputs *ins)
 	return false;
 }
 
-enum engine_end inputs_faults(const struct inputs *ins)
+enum engine_end inputs_damage(const struct inputs *ins)
 {
 	enum engine_end end = ENGINE_OK;
 	for (unsigned kind = 0; kind < KINDS; kind++)
 		for (unsigned i = 0; i < ins->source_count; i++)
 			if (ins->sources[i].kind == kind &&
-			    !kinds[kind]->faults(&ins->engine->session->messages,
+			    !kinds[kind]->damage(&ins->engine->session->messages,
 						 ins->sources[i].source))
 				end = ENGINE_FAILED;
 	return end;

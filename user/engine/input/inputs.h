@@ -37,6 +37,6 @@ unsigned inputs_origins(const struct inputs *ins);
 bool inputs_have_ring(const struct inputs *ins);
 bool inputs_have_pipe(const struct inputs *ins);
 /* Reports their damage. ENGINE_FAILED if a source could not be read at all. */
-enum engine_end inputs_faults(const struct inputs *ins);
+enum engine_end inputs_damage(const struct inputs *ins);
 
 #endif

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "engine/faults.h"
+#include "engine/damage.h"
 #include "engine/input/census.h"
 #include "engine/input/info.h"
 #include "source/file/memtrace.h"
@@ -31,9 +31,9 @@ static enum engine_end memtrace_open(const struct engine *e, struct input *in,
 	return ENGINE_OK;
 }
 
-static bool memtrace_faults(const struct messages *r, struct source *source)
+static bool memtrace_damage(const struct messages *r, struct source *source)
 {
-	return faults_report_memtrace(r, memtrace_source_of(source));
+	return damage_report_memtrace(r, memtrace_source_of(source));
 }
 
 /* A damaged trace is described, damage included; a file that is none is not. */
@@ -49,7 +49,7 @@ static enum engine_end memtrace_info(const struct engine *e, struct loop *l, str
 		return end;
 	struct memtrace_source *s = memtrace_source_of(source);
 	end = census_count(e, l, in->name, source, ret->kinds);
-	if (!end && memtrace_source_error(s) && !memtrace_faults(&e->session->messages, source))
+	if (!end && memtrace_source_error(s) && !memtrace_damage(&e->session->messages, source))
 		end = ENGINE_FAILED;
 	ret->memtrace = memtrace_source_counts(s);
 	snprintf(ret->reason, sizeof(ret->reason), "%s", memtrace_source_reason(s));
@@ -62,6 +62,6 @@ const struct input_kind input_memtrace = {
 	.clock = TIMEBASE_REALTIME,
 	.recognise = memtrace_is,
 	.open = memtrace_open,
-	.faults = memtrace_faults,
+	.damage = memtrace_damage,
 	.info = memtrace_info,
 };

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "engine/faults.h"
+#include "engine/damage.h"
 #include "engine/input/census.h"
 #include "engine/input/info.h"
 #include "source/file/pagetrace.h"
@@ -36,9 +36,9 @@ static enum engine_end pagetrace_open(const struct engine *e, struct input *in,
 	return ENGINE_OK;
 }
 
-static bool pagetrace_faults(const struct messages *r, struct source *source)
+static bool pagetrace_damage(const struct messages *r, struct source *source)
 {
-	return faults_report_pagetrace(r, pagetrace_source_of(source));
+	return damage_report_pagetrace(r, pagetrace_source_of(source));
 }
 
 static enum engine_end pagetrace_info(const struct engine *e, struct loop *l, struct input *in,
@@ -53,7 +53,7 @@ static enum engine_end pagetrace_info(const struct engine *e, struct loop *l, st
 		return end;
 	struct pagetrace_source *s = pagetrace_source_of(source);
 	end = census_count(e, l, in->name, source, ret->kinds);
-	if (!end && pagetrace_source_error(s) && !pagetrace_faults(&e->session->messages, source))
+	if (!end && pagetrace_source_error(s) && !pagetrace_damage(&e->session->messages, source))
 		end = ENGINE_FAILED;
 	ret->pagetrace = pagetrace_source_counts(s);
 	snprintf(ret->reason, sizeof(ret->reason), "%s", pagetrace_source_reason(s));
@@ -66,6 +66,6 @@ const struct input_kind input_pagetrace = {
 	.clock = TIMEBASE_MONOTONIC,
 	.recognise = ebt_pagetrace_is,
 	.open = pagetrace_open,
-	.faults = pagetrace_faults,
+	.damage = pagetrace_damage,
 	.info = pagetrace_info,
 };

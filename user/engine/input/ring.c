@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "codec/ring/ids.h"
-#include "engine/faults.h"
+#include "engine/damage.h"
 #include "engine/input/info.h"
 #include "engine/refusal.h"
 #include "runtime/inspect.h"
@@ -88,7 +88,7 @@ static uint32_t pid_of(struct ebt_cursor *c, const char *path)
 static enum engine_end add(const struct engine *e, struct ebt_cursor *c, const char *name,
 			   uint32_t process, struct source **source)
 {
-	faults_report_assumed(&e->session->messages, c, name);
+	damage_report_assumed(&e->session->messages, c, name);
 	if (!*source) {
 		struct ring_source *made;
 		if (ring_source_new(e->session, engine_buffer_bytes(e->options), &made)) {
@@ -224,9 +224,9 @@ static enum engine_end ring_info(const struct engine *e, struct loop *l, struct 
 	return end;
 }
 
-static bool ring_faults(const struct messages *r, struct source *source)
+static bool ring_damage(const struct messages *r, struct source *source)
 {
-	faults_report_rings(r, ring_source_of(source));
+	damage_report_rings(r, ring_source_of(source));
 	return true;
 }
 
@@ -235,6 +235,6 @@ const struct input_kind input_ring = {
 	.at_offsets = true,
 	.recognise = ring_is,
 	.open = ring_open,
-	.faults = ring_faults,
+	.damage = ring_damage,
 	.info = ring_info,
 };

@@ -8,7 +8,7 @@
 
 #include "base/clock.h"
 #include "base/ending.h"
-#include "engine/faults.h"
+#include "engine/damage.h"
 #include "engine/live/follow.h"
 #include "engine/live/interval.h"
 #include "engine/live/probing.h"
@@ -614,7 +614,7 @@ static void detach(struct live *t)
 	probing_end(&t->probing);
 	if (!t->rings)
 		return;
-	faults_report_rings(&t->engine->session->messages, t->rings);
+	damage_report_rings(&t->engine->session->messages, t->rings);
 	source_free(ring_source_base(t->rings));
 }
 

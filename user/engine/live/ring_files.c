@@ -12,7 +12,7 @@
 #include "base/file.h"
 #include "base/plural.h"
 #include "codec/ring/ids.h"
-#include "engine/faults.h"
+#include "engine/damage.h"
 #include "engine/live/follow.h"
 #include "engine/live/inbox.h"
 #include "engine/live/known_rings.h"
@@ -306,7 +306,7 @@ static int open_ring(struct ring_files *r, int fd, const char *name, struct foll
 	}
 	messages_at(&r->engine->session->messages, LOG_VERBOSE,
 		    "reading the ring '%s' of process %d", name, pid);
-	faults_report_assumed(&r->engine->session->messages, c, name);
+	damage_report_assumed(&r->engine->session->messages, c, name);
 	r->opened++;
 	follow_usage_soon(r->follow);
 	if (!p && processes_lived(&r->engine->session->processes, (uint32_t)pid,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "engine/faults.h"
+#include "engine/damage.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -10,7 +10,7 @@
 #include "codec/ring/ids.h"
 #include "source/file/memtrace_stacks.h"
 
-void faults_report_rings(const struct messages *r, const struct ring_source *rings)
+void damage_report_rings(const struct messages *r, const struct ring_source *rings)
 {
 	struct ring_damage d;
 	for (uint32_t at = 0; ring_source_damage(rings, &at, &d);) {
@@ -27,7 +27,7 @@ void faults_report_rings(const struct messages *r, const struct ring_source *rin
 	}
 }
 
-void faults_report_assumed(const struct messages *r, struct ebt_cursor *c, const char *name)
+void damage_report_assumed(const struct messages *r, struct ebt_cursor *c, const char *name)
 {
 	struct ebt_cursor_info info;
 	ebt_cursor_info(c, &info);
@@ -39,7 +39,7 @@ void faults_report_assumed(const struct messages *r, struct ebt_cursor *c, const
 			name, ring_release_name(info.release));
 }
 
-bool faults_report_capture(const struct messages *r, const struct capture_source *s)
+bool damage_report_capture(const struct messages *r, const struct capture_source *s)
 {
 	const char *name = capture_source_name(s);
 	const struct capture_fault *f = capture_source_fault(s);
@@ -78,7 +78,7 @@ static bool report_trace(const struct messages *r, const char *what, const char 
 	return !err;
 }
 
-bool faults_report_memtrace(const struct messages *r, const struct memtrace_source *s)
+bool damage_report_memtrace(const struct messages *r, const struct memtrace_source *s)
 {
 	struct ebt_memtrace_counts n = memtrace_source_counts(s);
 	struct alloc_trace_lack lack = memtrace_source_lack(s);
@@ -117,7 +117,7 @@ bool faults_report_memtrace(const struct messages *r, const struct memtrace_sour
 			    memtrace_source_reason(s));
 }
 
-bool faults_report_pagetrace(const struct messages *r, const struct pagetrace_source *s)
+bool damage_report_pagetrace(const struct messages *r, const struct pagetrace_source *s)
 {
 	return report_trace(r, "page trace", pagetrace_source_name(s), pagetrace_source_error(s),
 			    pagetrace_source_reason(s));
