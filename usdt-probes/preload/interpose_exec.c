@@ -22,9 +22,9 @@
 #include "real.h"
 
 /*
- * The shell that system() and popen() of libc start by internal calls, with the environment as it is. To
- * be recorded it is told to become another one, which gets the variables and runs the command under the
- * name that the first one has.
+ * system() and popen() of libc start a shell by internal calls, with the environment as it is. To
+ * record it, the command is replaced by one that executes another shell, with the variables, which
+ * runs the command under the name of the first shell.
  */
 
 struct ebt_shell {
