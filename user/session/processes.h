@@ -91,7 +91,7 @@ struct process {
 	 * engine's. */
 	struct followed *followed;
 	/* What source/bpf/bpf keeps of it while it traces it; NULL: it does not. The source's. */
-	struct bpf_target *target;
+	struct bpf_process *in_bpf;
 
 	/* What sources and reports tell of it; empty: not known yet. */
 	char producer[64]; /* "ocaml 5.3", "ebtrace-probes 1.0" */

@@ -2,7 +2,7 @@
 /*
  * The attachers: a row of a table for each kind of probe. An attacher recognises a mapped file,
  * plans the sites, and decides when they are attached; the links, slots and counters belong to the
- * BPF source (files.h, targets.h).
+ * BPF source (files.h, traced.h).
  */
 #ifndef SOURCE_BPF_ATTACHER_H
 #define SOURCE_BPF_ATTACHER_H

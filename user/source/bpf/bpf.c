@@ -80,17 +80,17 @@ static void report_cut(void *ctx, uint32_t process, uint64_t since_ns, uint64_t 
 }
 
 /* Forks assign their children slots of these. */
-static void put_slots_aside(struct bpf_source *s)
+static void offer_slots(struct bpf_source *s)
 {
-	while (!s->opt.no_follow && s->in.targets.lents < EBT_FREE_SLOTS) {
-		int slot = bpf_targets_put_aside(&s->in.targets);
+	while (!s->opt.no_follow && s->in.traced.in_kernel < EBT_FREE_SLOTS) {
+		int slot = bpf_traced_reserve_slot(&s->in.traced);
 		if (slot < 0)
 			return;
 		if (bpf_kernel_push_slot(s->kernel, (uint32_t)slot)) {
-			bpf_targets_put_back(&s->in.targets, (uint32_t)slot);
+			bpf_traced_free_slot(&s->in.traced, (uint32_t)slot);
 			return;
 		}
-		bpf_targets_lend(&s->in.targets, (uint32_t)slot);
+		bpf_traced_offer_slot(&s->in.traced, (uint32_t)slot);
 	}
 }
 
@@ -103,15 +103,15 @@ static void report_in_ring(void *ctx, pid_t pid)
 
 /* Its records have all been received, and its events read. One that claims to be of the future waits
  * to be merged: its process must not be released. */
-static bool may_release(void *ctx, const struct bpf_target *target)
+static bool may_release(void *ctx, const struct bpf_process *proc)
 {
 	struct bpf_source *s = ctx;
 	bool future;
-	if (target->end_ns >= s->drained_ns ||
-	    !bpf_lanes_release(&s->in.lanes, target->slot, target->end_ns, s->complete_ns, &future))
+	if (proc->end_ns >= s->drained_ns ||
+	    !bpf_lanes_release(&s->in.lanes, proc->slot, proc->end_ns, s->complete_ns, &future))
 		return false;
 	if (future)
-		processes_ref(&s->in.session->processes, target->process);
+		processes_ref(&s->in.session->processes, proc->process);
 	return true;
 }
 
@@ -186,15 +186,15 @@ static int bpf_source_poll(struct source *base)
 	int err = look(s, false);
 	if (!err && s->drained_ns == s->in.started_ns)
 		err = bpf_recover(&s->recover, s->kernel, &s->in);
-	bpf_targets_scan_young(&s->in.targets);
+	bpf_traced_scan_young(&s->in.traced);
 	if (s->in.started_ns >= s->rescan_ns + RESCAN_NS) {
-		bpf_targets_scan_all(&s->in.targets);
+		bpf_traced_scan_all(&s->in.traced);
 		bpf_recover_late(s->kernel, &s->in);
 		/* Of many processes with many mappings that takes its time. */
 		s->rescan_ns = s->in.started_ns + 4 * (now_ns() - s->in.started_ns);
 	}
-	bpf_targets_release(&s->in.targets, may_release, s);
-	put_slots_aside(s);
+	bpf_traced_release(&s->in.traced, may_release, s);
+	offer_slots(s);
 	if (!err)
 		err = check_pages(s, false);
 	s->base.lanes = s->in.lanes.lanes;
@@ -231,7 +231,7 @@ static int bpf_source_stop(struct source *base)
 	processes_none_lone(&s->in.session->processes, s->in.until_ns);
 	bpf_kernel_stop_offcpu(s->kernel);
 	page_faults_detach(&s->faults);
-	bpf_targets_detach(&s->in.targets);
+	bpf_traced_detach(&s->in.traced);
 	bpf_kernel_stop_links(s->kernel);
 	bpf_kernel_detach(s->kernel);
 	s->in.stopped = true;
@@ -249,7 +249,7 @@ void bpf_source_hurry(struct source *base)
 	struct bpf_source *s = (struct bpf_source *)base;
 	code_frames_hurry(s->in.code);
 	/* Signals do not interrupt that. */
-	uint32_t sites = s->counts.multi ? 0 : s->in.targets.by.links.sites;
+	uint32_t sites = s->counts.multi ? 0 : s->in.traced.by.links.sites;
 	if (!s->hurries && sites * UPROBE_PERF_LINK_S > QUICK_S)
 		messages_at(&s->in.session->messages, LOG_NORMAL,
 			    "removing %u probes, which takes about %.1f s", sites,
@@ -262,7 +262,7 @@ static void bpf_source_free(struct source *base)
 	struct bpf_source *s = (struct bpf_source *)base;
 	page_faults_detach(&s->faults);
 	page_spaces_done(&s->pages);
-	bpf_targets_done(&s->in.targets);
+	bpf_traced_done(&s->in.traced);
 	bpf_kernel_free(s->kernel);
 	bpf_lanes_done(&s->in.lanes);
 	bpf_spool_done(&s->in.spool);
@@ -285,7 +285,7 @@ static const struct source_ops bpf_source_ops = {
 static void report_price(void *ctx, uint32_t sites)
 {
 	struct bpf_source *s = ctx;
-	sites += s->in.targets.by.links.sites;
+	sites += s->in.traced.by.links.sites;
 	if (s->priced && sites * UPROBE_PERF_LINK_S < s->priced * UPROBE_PERF_LINK_S + QUICK_S)
 		return;
 	s->priced = sites;
@@ -308,8 +308,8 @@ static int attach_link(void *ctx, enum bpf_probe program, int file, pid_t pid,
 	if (fd == -EPERM || fd == -EACCES) {
 		bpf_refuse(&a, &s->link_refusal);
 		/* It will not be permitted later. */
-		s->in.targets.by.env.absent |= 1u << program;
-		s->in.targets.by.env.missed |= 1u << program;
+		s->in.traced.by.env.absent |= 1u << program;
+		s->in.traced.by.env.missed |= 1u << program;
 	}
 	return fd;
 }
@@ -342,7 +342,7 @@ static int is_bystander(pid_t pid, void *ctx)
 {
 	struct bpf_source *s = ctx;
 	for (unsigned i = 0; pid > 1 && i < MAX_ANCESTORS; i++) {
-		if (bpf_targets_find(&s->in.targets, pid))
+		if (bpf_traced_find(&s->in.traced, pid))
 			return 0;
 		pid = process_parent(pid);
 	}
@@ -379,26 +379,26 @@ static void set_pages(struct bpf_source *s)
 		.ctx = s,
 	};
 	s->in.pages = &s->pages;
-	s->in.targets.no_files = true;
-	s->in.targets.hold = false;
-	s->in.targets.unwatched = NULL;
+	s->in.traced.no_files = true;
+	s->in.traced.hold = false;
+	s->in.traced.unwatched = NULL;
 }
 
-static void set_targets(struct bpf_source *s)
+static void set_traced(struct bpf_source *s)
 {
 	const struct bpf_options *opt = &s->opt;
-	s->in.targets.processes = &s->in.session->processes;
-	s->in.targets.unwatched = report_unwatched;
-	s->in.targets.cut = report_cut;
-	s->in.targets.in_ring = report_in_ring;
-	s->in.targets.ctx = s;
-	s->in.targets.hold = opt->hold;
-	s->in.targets.by.inspect = opt->inspect;
-	s->in.targets.by.links.attach = attach_link;
-	s->in.targets.by.links.holds = link_keeper_holds;
-	s->in.targets.by.links.foreign = count_foreign;
-	s->in.targets.by.links.ctx = s;
-	s->in.targets.by.env = (struct attach_env){
+	s->in.traced.processes = &s->in.session->processes;
+	s->in.traced.unwatched = report_unwatched;
+	s->in.traced.cut = report_cut;
+	s->in.traced.in_ring = report_in_ring;
+	s->in.traced.ctx = s;
+	s->in.traced.hold = opt->hold;
+	s->in.traced.by.inspect = opt->inspect;
+	s->in.traced.by.links.attach = attach_link;
+	s->in.traced.by.links.holds = link_keeper_holds;
+	s->in.traced.by.links.foreign = count_foreign;
+	s->in.traced.by.links.ctx = s;
+	s->in.traced.by.env = (struct attach_env){
 		.messages = &s->in.session->messages,
 		.set_runtime = set_runtime,
 		.set_allocs = set_allocs,
@@ -484,8 +484,8 @@ static int new_kernel(struct bpf_source *s)
 	unsigned has = err ? 0 : bpf_kernel_features(s->kernel);
 	for (enum bpf_probe p = 0; p < BPF_PROBES; p++)
 		if (!(has & BPF_FEATURE(bpf_feature_of(p))))
-			s->in.targets.by.env.absent |= 1u << p;
-	s->in.targets.by.env.stacks &= (has >> BPF_STACKS & 1) != 0;
+			s->in.traced.by.env.absent |= 1u << p;
+	s->in.traced.by.env.stacks &= (has >> BPF_STACKS & 1) != 0;
 	return err;
 }
 
@@ -499,7 +499,7 @@ static int set_up(struct bpf_source *s)
 		code_frames_read_by(s->in.code, opt->memory);
 		code_frames_put_off(s->in.code, true);
 	}
-	s->in.targets.code = s->in.code;
+	s->in.traced.code = s->in.code;
 	if (!err && opt->stacks)
 		err = event_stacks_new(s->in.session, opt->stack_globs, opt->stack_glob_count,
 				       opt->stack_pause_ns, &s->in.stacks);
@@ -541,12 +541,12 @@ int bpf_source_new(struct session *session, const struct bpf_options *opt, struc
 	s->in.ctx = opt->ctx;
 	if (!s->opt.slack_ns)
 		s->opt.slack_ns = DEFAULT_SLACK_NS;
-	set_targets(s);
+	set_traced(s);
 	set_pages(s);
 	s->counts.multi = opt->attach != BPF_ATTACH_PERF &&
 			  (opt->attach == BPF_ATTACH_MULTI || uprobe_multi_works());
-	s->in.targets.by.env.share = !opt->no_follow && s->counts.multi;
-	s->in.targets.by.links.announce = s->counts.multi ? NULL : report_price;
+	s->in.traced.by.env.share = !opt->no_follow && s->counts.multi;
+	s->in.traced.by.links.announce = s->counts.multi ? NULL : report_price;
 	int err = set_up(s);
 	if (err)
 		explain(err, "cannot load the BPF programs", reason);
@@ -561,24 +561,23 @@ int bpf_source_new(struct session *session, const struct bpf_options *opt, struc
 				  &s->faults.end);
 	s->base.lanes = s->in.lanes.lanes;
 	s->in.threads = bpf_kernel_features(s->kernel) >> BPF_BLAME & 1;
-	put_slots_aside(s);
+	offer_slots(s);
 	s->rescan_ns = s->recover.since_ns = now_ns();
-	bpf_losses_init(&s->in.losses, &s->in.lanes, &s->in.targets, s->rescan_ns);
+	bpf_losses_init(&s->in.losses, &s->in.lanes, &s->in.traced, s->rescan_ns);
 	*ret = &s->base;
 	return 0;
 }
 
 /* A child may have been found in /proc before the record of its fork was received, which has the
  * time since which it has not been watched; without that record the map has its slot. */
-static struct bpf_target *find_child(struct bpf_source *s, pid_t pid)
+static struct bpf_process *find_child(struct bpf_source *s, pid_t pid)
 {
 	uint32_t slot;
 	int err = look(s, true);
-	if (!err && !bpf_targets_find(&s->in.targets, pid) &&
-	    bpf_kernel_find(s->kernel, pid, &slot))
+	if (!err && !bpf_traced_find(&s->in.traced, pid) && bpf_kernel_find(s->kernel, pid, &slot))
 		bpf_records_add_child(&s->in, pid, slot, &(struct bpf_birth){0});
 	s->base.lanes = s->in.lanes.lanes;
-	return bpf_targets_find(&s->in.targets, pid);
+	return bpf_traced_find(&s->in.traced, pid);
 }
 
 /* What is refused of all processes is known before. */
@@ -592,20 +591,20 @@ static void report_untimed(const struct messages *messages, pid_t pid, int err)
 }
 
 /* First among the traced, so that no child is born unseen while its parent is attached. */
-static struct bpf_target *add_target(struct bpf_source *s, pid_t pid)
+static struct bpf_process *add_process(struct bpf_source *s, pid_t pid)
 {
-	struct bpf_target *target = bpf_targets_find(&s->in.targets, pid);
-	if (!target)
-		target = find_child(s, pid);
-	int slot = target ? 0 : bpf_targets_put_aside(&s->in.targets);
-	if (target || slot < 0)
-		return target;
+	struct bpf_process *proc = bpf_traced_find(&s->in.traced, pid);
+	if (!proc)
+		proc = find_child(s, pid);
+	int slot = proc ? 0 : bpf_traced_reserve_slot(&s->in.traced);
+	if (proc || slot < 0)
+		return proc;
 	int err = bpf_kernel_add(s->kernel, pid, (uint32_t)slot);
 	if (err == -EEXIST)
-		target = find_child(s, pid);
-	if (target) {
-		bpf_targets_put_back(&s->in.targets, (uint32_t)slot);
-		return target;
+		proc = find_child(s, pid);
+	if (proc) {
+		bpf_traced_free_slot(&s->in.traced, (uint32_t)slot);
+		return proc;
 	}
 	if (err)
 		messages_at(&s->in.session->messages, LOG_VERBOSE,
@@ -613,25 +612,25 @@ static struct bpf_target *add_target(struct bpf_source *s, pid_t pid)
 	/* Children inherit it. */
 	if (s->faults.begin >= 0 && (err = page_faults_attach(&s->faults, pid)) < 0)
 		report_untimed(&s->in.session->messages, pid, err);
-	target = bpf_records_add(&s->in, pid, (uint32_t)slot, NULL);
-	if (!target)
-		bpf_targets_put_back(&s->in.targets, (uint32_t)slot);
-	return target;
+	proc = bpf_records_add(&s->in, pid, (uint32_t)slot, NULL);
+	if (!proc)
+		bpf_traced_free_slot(&s->in.traced, (uint32_t)slot);
+	return proc;
 }
 
 /* The number of its threads, or -errno. */
-static int attach_pages(struct bpf_source *s, struct bpf_target *target)
+static int attach_pages(struct bpf_source *s, struct bpf_process *proc)
 {
-	if (target->pages.space)
+	if (proc->pages.space)
 		return 1;
-	processes_announce(&s->in.session->processes, target->process)->page_bytes =
+	processes_announce(&s->in.session->processes, proc->process)->page_bytes =
 		s->pages.out.page_bytes;
-	int err = page_user_begin(&s->pages, &target->pages, target->pid, target->process,
+	int err = page_user_begin(&s->pages, &proc->pages, proc->pid, proc->process,
 				  EBT_PAGE_SNAPSHOT);
-	int n = err ? err : page_faults_attach(&s->faults, target->pid);
+	int n = err ? err : page_faults_attach(&s->faults, proc->pid);
 	if (n < 0)
 		return n;
-	err = page_user_check(&s->pages, &target->pages);
+	err = page_user_check(&s->pages, &proc->pages);
 	return err ? err : n;
 }
 
@@ -649,10 +648,10 @@ int bpf_source_attach(struct source *base, pid_t pid, char *reason)
 	snprintf(what, sizeof(what), "cannot attach to pid %d", pid);
 	if (pid <= 0 || s->in.stopped)
 		return explain(-EINVAL, what, reason);
-	struct bpf_target *target = add_target(s, pid);
-	if (!target)
+	struct bpf_process *proc = add_process(s, pid);
+	if (!proc)
 		return explain(-ENOMEM, what, reason);
-	int n = s->opt.pages ? attach_pages(s, target) : bpf_targets_scan(&s->in.targets, target);
+	int n = s->opt.pages ? attach_pages(s, proc) : bpf_traced_scan(&s->in.traced, proc);
 	bool refused = (n == -EPERM || n == -EACCES) && s->link_refusal.err;
 	/* Blame needs no link. */
 	if (refused && s->in.threads)
@@ -665,8 +664,8 @@ int bpf_source_attach(struct source *base, pid_t pid, char *reason)
 	if (n >= 0)
 		return n;
 	bpf_kernel_remove(s->kernel, pid);
-	page_user_end(&s->pages, &target->pages, now_ns());
-	bpf_targets_end(&s->in.targets, target);
+	page_user_end(&s->pages, &proc->pages, now_ns());
+	bpf_traced_end(&s->in.traced, proc);
 	if (!refused)
 		return explain(n == -ENOENT ? -ESRCH : n, what, reason);
 	snprintf(reason, BPF_REASON_BYTES, "%.40s: %s", what, s->link_refusal.why);
@@ -684,7 +683,7 @@ const struct bpf_refusal *bpf_source_missed(struct source *base, enum bpf_featur
 	for (enum bpf_probe p = 0; p < BPF_PROBES; p++) {
 		unsigned program = 1u << p;
 		*ret = bpf_feature_of(p);
-		if (!(s->in.targets.by.env.missed & program & ~s->reported))
+		if (!(s->in.traced.by.env.missed & program & ~s->reported))
 			continue;
 		s->reported |= program;
 		const struct bpf_refusal *why = bpf_kernel_refusal(s->kernel, *ret);
@@ -730,8 +729,8 @@ void bpf_source_counts(struct source *base, struct bpf_counts *ret)
 	ret->dropped_in_ring = dropped.in_ring;
 	ret->dropped = dropped.nowhere;
 	ret->dropped_stacks = dropped.stacks;
-	ret->sites = s->in.targets.by.links.sites;
-	ret->alloc_sites = s->in.targets.by.env.alloc_sites;
-	ret->ocaml_sites = s->in.targets.by.env.ocaml_sites;
+	ret->sites = s->in.traced.by.links.sites;
+	ret->alloc_sites = s->in.traced.by.env.alloc_sites;
+	ret->ocaml_sites = s->in.traced.by.env.ocaml_sites;
 	ret->pages = s->pages.out.counts;
 }

@@ -62,8 +62,8 @@ void bpf_ocaml_rest(struct bpf_kernel *k, struct bpf_records *in, uint32_t key)
 	struct ebt_ocaml_domain d;
 	if (!bpf_kernel_get_ocaml_allocs(k, key, &r) || !r.period)
 		return;
-	const struct bpf_target *target = bpf_targets_get(&in->targets, r.slot);
-	struct remote of = {in->targets.by.env.memory, target ? target->pid : 0};
+	const struct bpf_process *proc = bpf_traced_get(&in->traced, r.slot);
+	struct remote of = {in->traced.by.env.memory, proc ? proc->pid : 0};
 	uint64_t minor = r.small_rest, large = r.large_ended;
 	for (uint32_t i = 0, absent = 0; i < MAX_DOMAINS && absent < MAX_ABSENT; i++, absent++) {
 		if (!bpf_kernel_take_domain(k, key, i, &d))

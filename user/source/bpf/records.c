@@ -95,11 +95,11 @@ static size_t bpf_record_payload(const struct ebt_record *head, size_t size, siz
  * tracer was when it was dropped. `since` is a time before which none of it was dropped.
  */
 
-void bpf_losses_init(struct bpf_losses *l, struct bpf_lanes *lanes,
-		     const struct bpf_targets *targets, uint64_t begin_ns)
+void bpf_losses_init(struct bpf_losses *l, struct bpf_lanes *lanes, const struct bpf_traced *traced,
+		     uint64_t begin_ns)
 {
 	*l = (struct bpf_losses){
-		.lanes = lanes, .targets = targets, .since_ns = begin_ns, .read_ns = begin_ns};
+		.lanes = lanes, .traced = traced, .since_ns = begin_ns, .read_ns = begin_ns};
 }
 
 static struct ebt_event new_loss(uint32_t process, uint64_t events, uint64_t since_ns, uint64_t ts)
@@ -120,10 +120,10 @@ static struct ebt_event new_loss(uint32_t process, uint64_t events, uint64_t sin
 static int add_counted(struct bpf_losses *l, uint32_t slot, uint16_t domain, uint64_t events,
 		       uint64_t since_ns, uint64_t ts)
 {
-	bool alone = l->targets->last_serial == 1;
+	bool alone = l->traced->last_serial == 1;
 	struct ebt_event ev =
-		new_loss(alone ? l->targets->first_process : PROCESS_UNKNOWN, events, since_ns, ts);
-	processes_none_lone(l->targets->processes, ev.pos);
+		new_loss(alone ? l->traced->first_process : PROCESS_UNKNOWN, events, since_ns, ts);
+	processes_none_lone(l->traced->processes, ev.pos);
 	l->last_ns = ts;
 	return bpf_lanes_put(l->lanes, slot, domain, &ev);
 }
@@ -227,8 +227,8 @@ static int begin_process(struct processes *ps, pid_t pid, const struct process_s
 	return processes_begin(ps, (uint32_t)pid, &of_proc, ret);
 }
 
-struct bpf_target *bpf_records_add(struct bpf_records *s, pid_t pid, uint32_t slot,
-				   const struct process_start *start)
+struct bpf_process *bpf_records_add(struct bpf_records *s, pid_t pid, uint32_t slot,
+				    const struct process_start *start)
 {
 	uint32_t process;
 	if (begin_process(&s->session->processes, pid, start, &process))
@@ -236,7 +236,7 @@ struct bpf_target *bpf_records_add(struct bpf_records *s, pid_t pid, uint32_t sl
 	/* The kernel reports each thread from before this on. */
 	if (s->threads && process_has_one_thread(pid))
 		processes_lone(&s->session->processes, process, now_ns());
-	return bpf_targets_add(&s->targets, slot, pid, process);
+	return bpf_traced_add(&s->traced, slot, pid, process);
 }
 
 int bpf_records_emit(struct bpf_records *s, const struct ebt_event *ev)
@@ -251,23 +251,23 @@ static void keep_error(struct bpf_records *s, int err)
 		s->error = err;
 }
 
-void bpf_records_end(struct bpf_records *s, struct bpf_target *target, uint64_t ts)
+void bpf_records_end(struct bpf_records *s, struct bpf_process *proc, uint64_t ts)
 {
 	if (s->pages)
-		keep_error(s, page_user_end(s->pages, &target->pages, ts));
-	processes_ended(&s->session->processes, target->process, clock_ns(CLOCK_BOOTTIME));
-	bpf_targets_end(&s->targets, target);
+		keep_error(s, page_user_end(s->pages, &proc->pages, ts));
+	processes_ended(&s->session->processes, proc->process, clock_ns(CLOCK_BOOTTIME));
+	bpf_traced_end(&s->traced, proc);
 }
 
 /* The child has its parent's pages: its own copies, or, as long as it shares memory, the same. */
-static int begin_pages(struct bpf_records *s, struct bpf_target *child,
+static int begin_pages(struct bpf_records *s, struct bpf_process *child,
 		       const struct bpf_birth *birth)
 {
 	struct page_user *parent = NULL;
 	processes_announce(&s->session->processes, child->process)->page_bytes =
 		s->pages->out.page_bytes;
 	if (birth->parent && birth->shares_memory)
-		parent = &bpf_targets_get(&s->targets, birth->parent->slot)->pages;
+		parent = &bpf_traced_get(&s->traced, birth->parent->slot)->pages;
 	if (parent)
 		return page_user_share(s->pages, &child->pages, child->pid, child->process, parent);
 	return page_user_begin(s->pages, &child->pages, child->pid, child->process, EBT_PAGE_FORK);
@@ -276,26 +276,26 @@ static int begin_pages(struct bpf_records *s, struct bpf_target *child,
 void bpf_records_add_child(struct bpf_records *s, pid_t pid, uint32_t slot,
 			   const struct bpf_birth *birth)
 {
-	const struct bpf_target *parent = birth->parent;
-	if (s->stopped || bpf_targets_get(&s->targets, slot))
+	const struct bpf_process *parent = birth->parent;
+	if (s->stopped || bpf_traced_get(&s->traced, slot))
 		return;
-	bpf_targets_claim(&s->targets, slot);
+	bpf_traced_take_slot(&s->traced, slot);
 	/* The pid is used again: the record of its end was dropped. */
-	struct bpf_target *old = bpf_targets_find(&s->targets, pid);
+	struct bpf_process *old = bpf_traced_find(&s->traced, pid);
 	if (old)
 		bpf_records_end(s, old, s->started_ns);
-	struct bpf_target *target = bpf_records_add(s, pid, slot, &birth->start);
-	if (!target)
+	struct bpf_process *proc = bpf_records_add(s, pid, slot, &birth->start);
+	if (!proc)
 		return;
-	struct process *child = processes_at(&s->session->processes, target->process);
+	struct process *child = processes_at(&s->session->processes, proc->process);
 	child->begun_in_run = true;
 	if (parent)
 		child->parent_pid = (uint32_t)parent->pid;
 	process_set_clock(child, birth->clock_ahead_ns);
 	if (s->pages)
-		keep_error(s, begin_pages(s, target, birth));
+		keep_error(s, begin_pages(s, proc, birth));
 	if (birth->ts)
-		bpf_targets_fork(&s->targets, target, parent, birth->ts);
+		bpf_traced_fork(&s->traced, proc, parent, birth->ts);
 	notify(s, pid, BPF_FORKED, birth->ts);
 }
 
@@ -336,18 +336,18 @@ static int find_process(const struct bpf_records *s, const struct ebt_process_re
 }
 
 /* What the old program of a process had allocated is gone. */
-static int collect_objects(struct bpf_records *s, struct bpf_target *target,
+static int collect_objects(struct bpf_records *s, struct bpf_process *proc,
 			   const struct ebt_event *exec)
 {
 	uint64_t *object;
-	ssize_t n = alloc_process_exec(&target->allocs, &object);
+	ssize_t n = alloc_process_exec(&proc->allocs, &object);
 	struct ebt_event ev = *exec;
 	int err = n < 0 ? (int)n : 0;
 	ev.kind = EBT_COLLECT;
 	ev.id = 0;
 	for (ssize_t i = 0; i < n && !err; i++) {
 		ev.arg[0] = object[i];
-		err = bpf_lanes_add(&s->lanes, target->slot, &ev);
+		err = bpf_lanes_add(&s->lanes, proc->slot, &ev);
 	}
 	if (n >= 0)
 		free(object);
@@ -357,12 +357,12 @@ static int collect_objects(struct bpf_records *s, struct bpf_target *target,
 static int receive_process(struct bpf_records *s, const struct ebt_process_record *rec,
 			   size_t payload)
 {
-	struct bpf_target *target = bpf_targets_get(&s->targets, rec->head.slot);
+	struct bpf_process *proc = bpf_traced_get(&s->traced, rec->head.slot);
 	pid_t pid = (pid_t)rec->pid;
 	struct ebt_event ev = {
 		.ts = rec->ts,
 		.pos = EBT_NO_POS,
-		.process = target ? target->process : PROCESS_UNKNOWN,
+		.process = proc ? proc->process : PROCESS_UNKNOWN,
 		.tid = rec->head.tid,
 		.kind = EBT_PROCESS,
 		.domain = EBT_NO_DOMAIN,
@@ -373,41 +373,40 @@ static int receive_process(struct bpf_records *s, const struct ebt_process_recor
 	};
 	struct processes *ps = &s->session->processes;
 	int err = 0;
-	if (!target)
+	if (!proc)
 		err = find_process(s, rec, &ev.process);
-	if (!err && target && rec->head.site == EBT_PROCESS_EXEC)
-		err = collect_objects(s, target, &ev);
+	if (!err && proc && rec->head.site == EBT_PROCESS_EXEC)
+		err = collect_objects(s, proc, &ev);
 	if (!err)
 		err = bpf_lanes_add(&s->lanes, rec->head.slot, &ev);
 	if (rec->head.site == EBT_PROCESS_FORK) {
-		struct bpf_birth birth = {target, start_of(s, rec),
-					  rec->shares_memory ? 0 : rec->ts, rec->shares_memory != 0,
-					  rec->clock_ahead_ns};
+		struct bpf_birth birth = {proc, start_of(s, rec), rec->shares_memory ? 0 : rec->ts,
+					  rec->shares_memory != 0, rec->clock_ahead_ns};
 		bpf_records_add_child(s, (pid_t)rec->child_pid, rec->child_slot, &birth);
-	} else if (target && rec->head.site == EBT_PROCESS_EXEC) {
-		process_set_clock(processes_at(ps, target->process), rec->clock_ahead_ns);
+	} else if (proc && rec->head.site == EBT_PROCESS_EXEC) {
+		process_set_clock(processes_at(ps, proc->process), rec->clock_ahead_ns);
 		if (s->threads)
-			processes_lone(ps, target->process, rec->ts);
+			processes_lone(ps, proc->process, rec->ts);
 		if (!s->stopped)
-			bpf_targets_exec(&s->targets, target, rec->ts,
-					 &(struct bpf_program){.dev = device(rec->device),
-							       .inode = rec->inode,
-							       .path = exec_path(rec, payload)});
+			bpf_traced_exec(&s->traced, proc, rec->ts,
+					&(struct bpf_program){.dev = device(rec->device),
+							      .inode = rec->inode,
+							      .path = exec_path(rec, payload)});
 		if (s->pages)
-			err = page_user_exec(s->pages, &target->pages, rec->mm, rec->ts);
+			err = page_user_exec(s->pages, &proc->pages, rec->mm, rec->ts);
 		notify(s, pid, BPF_EXECED, rec->ts);
-	} else if (target && rec->head.site == EBT_PROCESS_EXIT) {
-		bpf_records_end(s, target, rec->ts);
+	} else if (proc && rec->head.site == EBT_PROCESS_EXIT) {
+		bpf_records_end(s, proc, rec->ts);
 		notify(s, pid, BPF_EXITED, rec->ts);
-	} else if (!target && rec->head.site == EBT_PROCESS_EXIT &&
-		   bpf_targets_claim(&s->targets, rec->head.slot)) {
+	} else if (!proc && rec->head.site == EBT_PROCESS_EXIT &&
+		   bpf_traced_take_slot(&s->traced, rec->head.slot)) {
 		/* The record of its fork was dropped: its slot waits for nobody. */
-		bpf_targets_put_back(&s->targets, rec->head.slot);
+		bpf_traced_free_slot(&s->traced, rec->head.slot);
 	}
 	return err;
 }
 
-static void receive_control(struct bpf_records *s, struct bpf_target *target, uint16_t site,
+static void receive_control(struct bpf_records *s, struct bpf_process *proc, uint16_t site,
 			    uint64_t ts)
 {
 	/* By site, from EBT_SITE_RING_START on. */
@@ -416,15 +415,15 @@ static void receive_control(struct bpf_records *s, struct bpf_target *target, ui
 	unsigned i = (unsigned)site - EBT_SITE_RING_START;
 	/* The library of the ring may have been loaded just now, with markers of its own. */
 	if (site == EBT_SITE_RING_START && !s->stopped)
-		bpf_targets_scan(&s->targets, target);
+		bpf_traced_scan(&s->traced, proc);
 	if (i < sizeof(changes) / sizeof(*changes))
-		notify(s, target->pid, changes[i], ts);
+		notify(s, proc->pid, changes[i], ts);
 }
 
 /* Names the process's producer before its first event is emitted. */
-static void name_runtime(struct bpf_records *s, struct bpf_target *target, enum ebt_release release)
+static void name_runtime(struct bpf_records *s, struct bpf_process *proc, enum ebt_release release)
 {
-	struct process *p = processes_announce(&s->session->processes, target->process);
+	struct process *p = processes_announce(&s->session->processes, proc->process);
 	struct traits traits = release_traits(release);
 	/* What has a ring of another producer besides is of that. */
 	if (*p->producer) {
@@ -434,13 +433,13 @@ static void name_runtime(struct bpf_records *s, struct bpf_target *target, enum 
 	p->traits = traits;
 	if (!*p->producer)
 		snprintf(p->producer, sizeof(p->producer), "%s", ring_release_name(release));
-	target->named = true;
+	proc->named = true;
 }
 
-static int queue(struct bpf_records *s, struct bpf_target *target, struct ebt_event *ev)
+static int queue(struct bpf_records *s, struct bpf_process *proc, struct ebt_event *ev)
 {
 	if (s->stacks)
-		event_stacks_give(s->stacks, target->slot, ev);
+		event_stacks_give(s->stacks, proc->slot, ev);
 	/* Lane 0 holds back what is newer than its horizon: for ever, if the traced program says
 	 * that it comes from the future. */
 	if (ev->domain == EBT_NO_DOMAIN && ev->ts > s->started_ns) {
@@ -451,17 +450,17 @@ static int queue(struct bpf_records *s, struct bpf_target *target, struct ebt_ev
 	s->events++;
 	/* Where an event of a ring is missing, its position says so. */
 	bool counts = ev->kind < EBT_LOST && ev->pos == EBT_NO_POS;
-	int err = counts ? bpf_losses_event(&s->losses, target->slot, ev, s->dropped) : 0;
-	return err ? err : bpf_lanes_add(&s->lanes, target->slot, ev);
+	int err = counts ? bpf_losses_event(&s->losses, proc->slot, ev, s->dropped) : 0;
+	return err ? err : bpf_lanes_add(&s->lanes, proc->slot, ev);
 }
 
-static struct ebt_event new_event(const struct bpf_target *target, const struct ebt_record *head,
+static struct ebt_event new_event(const struct bpf_process *proc, const struct ebt_record *head,
 				  uint64_t ts)
 {
 	return (struct ebt_event){
 		.ts = ts,
 		.pos = EBT_NO_POS,
-		.process = target->process,
+		.process = proc->process,
 		.tid = head->tid,
 		.cpu = head->cpu,
 		.flags = EBT_F_BPF,
@@ -492,11 +491,11 @@ static uint32_t canonical_id(const struct ebt_ocaml_record *rec)
 	return table ? table[rec->id] : rec->id;
 }
 
-static int receive_ocaml(struct bpf_records *s, struct bpf_target *target,
+static int receive_ocaml(struct bpf_records *s, struct bpf_process *proc,
 			 const struct ebt_ocaml_record *rec, size_t payload)
 {
 	char name[EBT_ROOM_NAME + 1];
-	struct ebt_event ev = new_event(target, &rec->head, rec->ts);
+	struct ebt_event ev = new_event(proc, &rec->head, rec->ts);
 	ev.kind = rec->kind;
 	ev.domain = rec->domain;
 	ev.id = canonical_id(rec);
@@ -507,9 +506,9 @@ static int receive_ocaml(struct bpf_records *s, struct bpf_target *target,
 	if (rec->kind == EBT_CUSTOM || rec->kind == EBT_ALLOC_SIZES)
 		ev.flags |= EBT_F_CUT;
 	int err = 0;
-	processes_announce(&s->session->processes, target->process);
-	if (!target->named)
-		name_runtime(s, target, (enum ebt_release)rec->release);
+	processes_announce(&s->session->processes, proc->process);
+	if (!proc->named)
+		name_runtime(s, proc, (enum ebt_release)rec->release);
 	if (payload && ev.kind != EBT_END) {
 		size_t bytes = payload < EBT_ROOM_NAME ? payload : EBT_ROOM_NAME;
 		memcpy(name, rec + 1, bytes);
@@ -519,7 +518,7 @@ static int receive_ocaml(struct bpf_records *s, struct bpf_target *target,
 	if (!err)
 		err = bpf_account_pause(s->session, &ev, rec + 1, payload, &s->lacks_usage);
 	if (!err)
-		err = queue(s, target, &ev);
+		err = queue(s, proc, &ev);
 	if (err)
 		session_drop_event(s->session, &ev);
 	return err;
@@ -528,10 +527,10 @@ static int receive_ocaml(struct bpf_records *s, struct bpf_target *target,
 /* The kinds whose value is one; in the others the register holds whatever the caller left there. */
 #define KINDS_WITH_VALUE (1u << EBT_COUNTER | 1u << EBT_LIFECYCLE | 1u << EBT_INT)
 
-static int receive_marker(struct bpf_records *s, struct bpf_target *target,
+static int receive_marker(struct bpf_records *s, struct bpf_process *proc,
 			  const struct ebt_marker_record *rec, size_t payload)
 {
-	struct ebt_event ev = new_event(target, &rec->head, rec->ts);
+	struct ebt_event ev = new_event(proc, &rec->head, rec->ts);
 	ev.pos = rec->pos;
 	ev.kind = rec->head.site;
 	ev.domain = (uint16_t)rec->ring;
@@ -542,7 +541,7 @@ static int receive_marker(struct bpf_records *s, struct bpf_target *target,
 	if (ev.kind < 32 && KINDS_WITH_VALUE >> ev.kind & 1)
 		ev.arg[0] = rec->value;
 	int err = 0;
-	processes_announce(&s->session->processes, target->process);
+	processes_announce(&s->session->processes, proc->process);
 	if (ev.kind == EBT_CUSTOM || ev.kind == EBT_ALLOC_SIZES) {
 		if (rec->value > payload)
 			ev.flags |= EBT_F_CUT;
@@ -551,22 +550,22 @@ static int receive_marker(struct bpf_records *s, struct bpf_target *target,
 	if (!err)
 		err = bpf_account_pause(s->session, &ev, rec + 1, payload, &s->lacks_usage);
 	if (!err)
-		err = queue(s, target, &ev);
+		err = queue(s, proc, &ev);
 	if (err)
 		session_drop_event(s->session, &ev);
 	return err;
 }
 
-static int receive_alloc(struct bpf_records *s, struct bpf_target *target,
+static int receive_alloc(struct bpf_records *s, struct bpf_process *proc,
 			 const struct ebt_alloc_record *rec, size_t payload)
 {
-	struct ebt_event ev[ALLOC_EVENTS_MAX] = {new_event(target, &rec->head, rec->ts)};
-	struct alloc_context of = {s->session, s->code, target->process, target->pid};
+	struct ebt_event ev[ALLOC_EVENTS_MAX] = {new_event(proc, &rec->head, rec->ts)};
+	struct alloc_context of = {s->session, s->code, proc->process, proc->pid};
 	ev->domain = EBT_NO_DOMAIN;
-	int n = alloc_process_receive(&target->allocs, &of, rec, payload, ev);
-	processes_announce(&s->session->processes, target->process);
+	int n = alloc_process_receive(&proc->allocs, &of, rec, payload, ev);
+	processes_announce(&s->session->processes, proc->process);
 	for (int i = 0; i < n; i++) {
-		int err = queue(s, target, &ev[i]);
+		int err = queue(s, proc, &ev[i]);
 		if (err) {
 			session_drop_event(s->session, &ev[n - 1]);
 			return err;
@@ -575,25 +574,25 @@ static int receive_alloc(struct bpf_records *s, struct bpf_target *target,
 	return n < 0 ? n : 0;
 }
 
-static int receive_stack(struct bpf_records *s, struct bpf_target *target,
+static int receive_stack(struct bpf_records *s, struct bpf_process *proc,
 			 const struct ebt_stack_record *rec, size_t payload)
 {
-	struct c_stack_of of = {s->code, &target->allocs.code, &target->allocs.calls, target->pid};
+	struct c_stack_of of = {s->code, &proc->allocs.code, &proc->allocs.calls, proc->pid};
 	return s->stacks ? event_stacks_receive(s->stacks, &of, rec, payload) : 0;
 }
 
-static int receive_offcpu(struct bpf_records *s, struct bpf_target *target,
+static int receive_offcpu(struct bpf_records *s, struct bpf_process *proc,
 			  const struct ebt_offcpu_record *rec)
 {
-	if ((pid_t)rec->pid != target->pid)
+	if ((pid_t)rec->pid != proc->pid)
 		return 0;
-	struct ebt_event ev = new_event(target, &rec->head, rec->ts);
+	struct ebt_event ev = new_event(proc, &rec->head, rec->ts);
 	ev.kind = EBT_OFFCPU;
 	ev.domain = EBT_NO_DOMAIN;
-	processes_announce(&s->session->processes, target->process);
+	processes_announce(&s->session->processes, proc->process);
 	int err = bpf_account_offcpu(s->session, &ev, rec);
 	if (!err)
-		err = queue(s, target, &ev);
+		err = queue(s, proc, &ev);
 	if (err)
 		session_drop_event(s->session, &ev);
 	return err;
@@ -614,7 +613,7 @@ static uint16_t domain_of(const struct ebt_record *head)
 }
 
 /* A record of a process; its time in *ret_ts. */
-static int receive_event(struct bpf_records *s, struct bpf_target *target,
+static int receive_event(struct bpf_records *s, struct bpf_process *proc,
 			 const struct ebt_record *head, size_t size, uint64_t *ret_ts)
 {
 	size_t body = bpf_record_body(head), payload = bpf_record_payload(head, size, body);
@@ -622,7 +621,7 @@ static int receive_event(struct bpf_records *s, struct bpf_target *target,
 		return 0;
 	*ret_ts = bpf_record_ns(head);
 	if (bpf_record_is_control(head)) {
-		receive_control(s, target, head->site, *ret_ts);
+		receive_control(s, proc, head->site, *ret_ts);
 		return 0;
 	}
 	/* While probes are removed, one at a time, the records are not complete. */
@@ -632,27 +631,26 @@ static int receive_event(struct bpf_records *s, struct bpf_target *target,
 	/* That of a stack is one of the event that follows. */
 	int err = head->type == EBT_RECORD_STACK
 			  ? 0
-			  : bpf_losses_record(&s->losses, target->slot, domain_of(head), *ret_ts,
+			  : bpf_losses_record(&s->losses, proc->slot, domain_of(head), *ret_ts,
 					      s->dropped);
 	if (err)
 		return err;
 	switch (head->type) {
 	case EBT_RECORD_OCAML:
-		return receive_ocaml(s, target, (const void *)head, payload);
+		return receive_ocaml(s, proc, (const void *)head, payload);
 	case EBT_RECORD_ALLOC:
-		return receive_alloc(s, target, (const void *)head, payload);
+		return receive_alloc(s, proc, (const void *)head, payload);
 	case EBT_RECORD_PAGES:
-		return s->pages ? page_user_receive(s->pages, &target->pages, (const void *)head)
-				: 0;
+		return s->pages ? page_user_receive(s->pages, &proc->pages, (const void *)head) : 0;
 	case EBT_RECORD_STACK:
-		return receive_stack(s, target, (const void *)head, payload);
+		return receive_stack(s, proc, (const void *)head, payload);
 	case EBT_RECORD_OFFCPU:
-		return receive_offcpu(s, target, (const void *)head);
+		return receive_offcpu(s, proc, (const void *)head);
 	case EBT_RECORD_THREAD:
-		processes_not_lone(&s->session->processes, target->process, *ret_ts);
+		processes_not_lone(&s->session->processes, proc->process, *ret_ts);
 		return 0;
 	}
-	return receive_marker(s, target, (const void *)head, payload);
+	return receive_marker(s, proc, (const void *)head, payload);
 }
 
 /* An event of a process that is not known, as the record of its fork was dropped. */
@@ -675,15 +673,15 @@ int bpf_records_receive(void *ctx, const void *data, size_t size)
 	int err = 0;
 	if (size < sizeof(*head))
 		return 0;
-	struct bpf_target *target = bpf_targets_get(&s->targets, head->slot);
+	struct bpf_process *proc = bpf_traced_get(&s->traced, head->slot);
 	size_t payload = bpf_record_payload(head, size, sizeof(struct ebt_process_record));
 	if (head->type == EBT_RECORD_PROCESS && payload != SIZE_MAX) {
 		ts = bpf_record_ns(head);
 		err = bpf_losses_record(&s->losses, head->slot, EBT_NO_DOMAIN, ts,
 					bpf_record_dropped(head));
 		err = err ? err : receive_process(s, data, payload);
-	} else if (target) {
-		err = receive_event(s, target, head, size, &ts);
+	} else if (proc) {
+		err = receive_event(s, proc, head, size, &ts);
 	} else {
 		count_stray(s, head, size);
 	}
@@ -704,10 +702,10 @@ static bool is_slow(const struct ebt_record *head)
 /* Mappings that were never read, which the process may not have any more when it is dispatched. */
 static void read_mappings(struct bpf_records *s, const struct ebt_record *head)
 {
-	struct bpf_target *target = bpf_targets_get(&s->targets, head->slot);
+	struct bpf_process *proc = bpf_traced_get(&s->traced, head->slot);
 	bool has_stack = head->type == EBT_RECORD_STACK || head->type == EBT_RECORD_ALLOC;
-	if (has_stack && s->code && target && !target->allocs.code.read_ns)
-		code_map_read(s->code, &target->allocs.code, target->pid, false);
+	if (has_stack && s->code && proc && !proc->allocs.code.read_ns)
+		code_map_read(s->code, &proc->allocs.code, proc->pid, false);
 }
 
 int bpf_records_take(void *ctx, const void *data, size_t size)

@@ -13,12 +13,12 @@
 #include "session/session.h"
 #include "source/bpf/lanes.h"
 #include "source/bpf/spool.h"
-#include "source/bpf/targets.h"
+#include "source/bpf/traced.h"
 
 /* Fields are private, but for strays and poll_ns. */
 struct bpf_losses {
 	struct bpf_lanes *lanes;
-	const struct bpf_targets *targets;
+	const struct bpf_traced *traced;
 	uint64_t poll_ns;  /* when the current poll began */
 	uint64_t strays;   /* events of unknown processes that are in no ring */
 	uint64_t reported; /* of these */
@@ -32,8 +32,8 @@ struct bpf_losses {
  * been received. 0 or -ENOMEM. */
 int bpf_losses_count(struct bpf_losses *l, uint64_t dropped, uint64_t from_ns, uint64_t now_ns);
 /* Losses are queued in these lanes; nothing was dropped before begin_ns. Both must outlive *l. */
-void bpf_losses_init(struct bpf_losses *l, struct bpf_lanes *lanes,
-		     const struct bpf_targets *targets, uint64_t begin_ns);
+void bpf_losses_init(struct bpf_losses *l, struct bpf_lanes *lanes, const struct bpf_traced *traced,
+		     uint64_t begin_ns);
 /* A process ran from since_ns to until_ns without its probes: emitted as history. 0 or -ENOMEM. */
 int bpf_losses_unwatched(struct bpf_losses *l, uint32_t process, uint64_t since_ns,
 			 uint64_t until_ns);
@@ -56,7 +56,7 @@ enum bpf_change {
 
 struct bpf_records {
 	struct session *session;
-	struct bpf_targets targets;
+	struct bpf_traced traced;
 	struct bpf_lanes lanes;
 	struct code_frames *code;    /* the owner of this frees it */
 	struct event_stacks *stacks; /* likewise; NULL: no event gets a stack */
@@ -83,7 +83,7 @@ struct bpf_records {
 
 /* How a process came to be. */
 struct bpf_birth {
-	const struct bpf_target *parent; /* NULL: not known */
+	const struct bpf_process *parent; /* NULL: not known */
 	struct process_start start;
 	uint64_t ts;		/* of the fork; 0: it gets its links when it has called exec */
 	bool shares_memory;	/* with its parent, until it calls exec */
@@ -99,16 +99,16 @@ int bpf_records_take(void *ctx, const void *data, size_t size);
 /* Dispatches spooled records until then. 1: some are left; 0; -ENOBUFS: the queues are full; -EAGAIN: the
  * next waits for symbols; or -errno. */
 int bpf_records_dispatch(struct bpf_records *s, uint64_t until_ns);
-/* Adds a living process that is not traced, in a slot that was put aside. start: NULL if
+/* Adds a living process that is not traced, in a reserved slot. start: NULL if
  * not known. NULL: no memory. */
-struct bpf_target *bpf_records_add(struct bpf_records *s, pid_t pid, uint32_t slot,
-				   const struct process_start *start);
+struct bpf_process *bpf_records_add(struct bpf_records *s, pid_t pid, uint32_t slot,
+				    const struct process_start *start);
 /* The process has ended, at ts. */
-void bpf_records_end(struct bpf_records *s, struct bpf_target *target, uint64_t ts);
+void bpf_records_end(struct bpf_records *s, struct bpf_process *proc, uint64_t ts);
 /* Queues an event outside of any domain. 0 or -ENOMEM. */
 int bpf_records_emit(struct bpf_records *s, const struct ebt_event *ev);
 /* A process that the kernel follows already in this slot: it gets its links at the next
- * bpf_targets_scan_young(). */
+ * bpf_traced_scan_young(). */
 void bpf_records_add_child(struct bpf_records *s, pid_t pid, uint32_t slot,
 			   const struct bpf_birth *birth);
 /* Memory of received events that are not read yet, in bytes. */

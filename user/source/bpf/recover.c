@@ -21,43 +21,42 @@ static void find_children(struct bpf_kernel *k, struct bpf_records *in)
 static void find_ends(struct bpf_kernel *k, struct bpf_records *in)
 {
 	uint32_t slot;
-	for (uint32_t i = 0; bpf_kernel_sees_exits(k) && i < in->targets.slots; i++) {
-		struct bpf_target *target = bpf_targets_get(&in->targets, i);
-		if (target && !bpf_kernel_find(k, target->pid, &slot))
-			bpf_records_end(in, target, in->started_ns);
+	for (uint32_t i = 0; bpf_kernel_sees_exits(k) && i < in->traced.slots; i++) {
+		struct bpf_process *proc = bpf_traced_get(&in->traced, i);
+		if (proc && !bpf_kernel_find(k, proc->pid, &slot))
+			bpf_records_end(in, proc, in->started_ns);
 	}
 }
 
 void bpf_recover_late(struct bpf_kernel *k, struct bpf_records *in)
 {
 	uint32_t slot;
-	for (uint32_t i = 0; i < in->targets.slots; i++) {
-		struct bpf_target *target = bpf_targets_get(&in->targets, i);
-		if (!target || target->ended || !target->unmapped ||
-		    !process_has_ended(target->pid))
+	for (uint32_t i = 0; i < in->traced.slots; i++) {
+		struct bpf_process *proc = bpf_traced_get(&in->traced, i);
+		if (!proc || proc->ended || !proc->unmapped || !process_has_ended(proc->pid))
 			continue;
 		/* The record of its exit is on its way if it is in the map no more. */
-		if (!bpf_kernel_find(k, target->pid, &slot) || slot != i)
+		if (!bpf_kernel_find(k, proc->pid, &slot) || slot != i)
 			continue;
-		bpf_kernel_remove(k, target->pid);
-		bpf_records_end(in, target, in->started_ns);
+		bpf_kernel_remove(k, proc->pid);
+		bpf_records_end(in, proc, in->started_ns);
 	}
 }
 
 /* True if another search is needed. */
 static bool find_slots(struct bpf_kernel *k, struct bpf_records *in)
 {
-	struct bpf_targets *t = &in->targets;
+	struct bpf_traced *t = &in->traced;
 	bool *found = calloc(t->slots, sizeof(*found));
 	uint32_t pid = 0, slot;
 	if (!found)
 		return true;
-	for (uint32_t i = t->lents; i && bpf_kernel_pop_slot(k, &slot); i--)
+	for (uint32_t i = t->in_kernel; i && bpf_kernel_pop_slot(k, &slot); i--)
 		found[slot] = !bpf_kernel_push_slot(k, slot);
 	while (bpf_kernel_next(k, &pid))
 		if (bpf_kernel_find(k, (pid_t)pid, &slot) && slot < t->slots)
 			found[slot] = true;
-	bool again = bpf_targets_reclaim(t, found);
+	bool again = bpf_traced_free_lost_slots(t, found);
 	free(found);
 	return again;
 }

@@ -23,7 +23,7 @@ struct bpf_recover {
 int bpf_recover(struct bpf_recover *r, struct bpf_kernel *k, struct bpf_records *in);
 /*
  * Ends the processes that had ended when they were added to the kernel's map: no record of their exit
- * will come, and another process could get their pid. Call it after a scan of all targets.
+ * will come, and another process could get their pid. Call it after a scan of all processes.
  */
 void bpf_recover_late(struct bpf_kernel *k, struct bpf_records *in);
 

@@ -14,7 +14,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "runtime/inspect.h"
-#include "source/bpf/targets.h"
+#include "source/bpf/traced.h"
 #include "tests/tap.h"
 
 static struct processes registry;
@@ -71,42 +71,42 @@ static pid_t start(void)
 	return has_begun ? pid : -1;
 }
 
-static struct bpf_target *begin(struct bpf_targets *t, pid_t pid)
+static struct bpf_process *begin(struct bpf_traced *t, pid_t pid)
 {
-	*t = (struct bpf_targets){.processes = &registry, .unwatched = unwatched};
+	*t = (struct bpf_traced){.processes = &registry, .unwatched = unwatched};
 	t->by.inspect = inspect_new();
 	t->by.links.attach = attach;
 	reports = 0;
 	attempts = 0;
 	uint32_t process;
-	int slot = bpf_targets_put_aside(t);
+	int slot = bpf_traced_reserve_slot(t);
 	if (slot < 0 || processes_of(&registry, (uint32_t)pid, &process))
 		abort();
-	struct bpf_target *target = bpf_targets_add(t, (uint32_t)slot, pid, process);
-	if (!target)
+	struct bpf_process *proc = bpf_traced_add(t, (uint32_t)slot, pid, process);
+	if (!proc)
 		abort();
-	return target;
+	return proc;
 }
 
-static void finish(struct bpf_targets *t)
+static void finish(struct bpf_traced *t)
 {
 	struct inspect *in = t->by.inspect;
-	bpf_targets_done(t);
+	bpf_traced_done(t);
 	inspect_free(in);
 }
 
 static void test_ended(pid_t pid)
 {
-	struct bpf_targets t;
-	struct bpf_target *target = begin(&t, pid);
+	struct bpf_traced t;
+	struct bpf_process *proc = begin(&t, pid);
 	answer = -ESRCH;
-	bpf_targets_fork(&t, target, NULL, 1000);
-	is(bpf_targets_scan(&t, target), -ESRCH, "a process ends while it is attached to");
+	bpf_traced_fork(&t, proc, NULL, 1000);
+	is(bpf_traced_scan(&t, proc), -ESRCH, "a process ends while it is attached to");
 	is(reports, 0, "until its end is known nothing is reported");
-	is(bpf_targets_scan(&t, target), 0, "another scan");
+	is(bpf_traced_scan(&t, proc), 0, "another scan");
 	is(attempts, 1, "makes no second attempt");
 	uint64_t before = now_ns();
-	bpf_targets_end(&t, target);
+	bpf_traced_end(&t, proc);
 	ok(reports == 1 && reported_since == 1000 && reported_until >= before,
 	   "at its end all its life is reported as not watched");
 	finish(&t);
@@ -115,18 +115,18 @@ static void test_ended(pid_t pid)
 
 static void test_exec(pid_t pid)
 {
-	struct bpf_targets t;
+	struct bpf_traced t;
 	uint64_t began = now_ns();
-	struct bpf_target *target = begin(&t, pid);
+	struct bpf_process *proc = begin(&t, pid);
 	answer = -EPERM;
 	uint64_t before = now_ns();
-	bpf_targets_scan(&t, target);
-	bpf_targets_exec(&t, target, UINT64_MAX, &(struct bpf_program){.dev = 1, .inode = 1});
+	bpf_traced_scan(&t, proc);
+	bpf_traced_exec(&t, proc, UINT64_MAX, &(struct bpf_program){.dev = 1, .inode = 1});
 	ok(reports == 1 && reported_since <= before && reported_since >= began &&
 		   reported_until == UINT64_MAX,
 	   "of a process that ran before it was attached to, from then to its next program");
 	answer = 0;
-	ok(bpf_targets_scan(&t, target) > 0, "in which it is probed");
+	ok(bpf_traced_scan(&t, proc) > 0, "in which it is probed");
 	is(reports, 2, "and what that did before");
 	ok(reported_since == UINT64_MAX, "since it began");
 	finish(&t);
@@ -134,67 +134,67 @@ static void test_exec(pid_t pid)
 }
 
 /* Since when a child of a probed process was not watched that called exec; 0: it was. */
-static uint64_t child_of(struct bpf_targets *t, const struct bpf_target *parent, bool scan)
+static uint64_t child_of(struct bpf_traced *t, const struct bpf_process *parent, bool scan)
 {
 	uint32_t process;
-	int slot = bpf_targets_put_aside(t);
+	int slot = bpf_traced_reserve_slot(t);
 	pid_t pid = getpid();
 	if (slot < 0 || processes_of(&registry, (uint32_t)pid, &process))
 		abort();
-	struct bpf_target *child = bpf_targets_add(t, (uint32_t)slot, pid, process);
+	struct bpf_process *child = bpf_traced_add(t, (uint32_t)slot, pid, process);
 	if (!child)
 		abort();
 	reported_since = 0;
-	bpf_targets_fork(t, child, parent, 1000);
+	bpf_traced_fork(t, child, parent, 1000);
 	if (scan)
-		bpf_targets_scan(t, child);
-	bpf_targets_exec(t, child, 2000, &(struct bpf_program){.dev = 1, .inode = 1});
+		bpf_traced_scan(t, child);
+	bpf_traced_exec(t, child, 2000, &(struct bpf_program){.dev = 1, .inode = 1});
 	uint64_t since = reported_since;
-	bpf_targets_end(t, child);
+	bpf_traced_end(t, child);
 	return since;
 }
 
 static void test_child(pid_t pid)
 {
-	struct bpf_targets t;
-	struct bpf_target *target = begin(&t, pid);
+	struct bpf_traced t;
+	struct bpf_process *proc = begin(&t, pid);
 	answer = 0;
 	log_level = LOG_QUIET; /* what its children execute is not known */
-	is(child_of(&t, target, false), 0,
+	is(child_of(&t, proc, false), 0,
 	   "of a child of a process without probes nothing is missed");
-	ok(bpf_targets_scan(&t, target) > 0, "of one that is probed");
-	is(child_of(&t, target, false), 1000, "what a child did until its exec");
+	ok(bpf_traced_scan(&t, proc) > 0, "of one that is probed");
+	is(child_of(&t, proc, false), 1000, "what a child did until its exec");
 	is(reported_until, 2000, "and no longer");
-	is(child_of(&t, target, true), 0, "unless it was scanned before");
+	is(child_of(&t, proc, true), 0, "unless it was scanned before");
 	finish(&t);
 	log_level = LOG_NORMAL;
 }
 
 static void test_starved(pid_t pid)
 {
-	struct bpf_targets t;
-	struct bpf_target *target = begin(&t, pid);
+	struct bpf_traced t;
+	struct bpf_process *proc = begin(&t, pid);
 	answer = -EMFILE;
-	bpf_targets_fork(&t, target, NULL, 1000);
-	is(bpf_targets_scan(&t, target), -EMFILE, "no descriptor is left");
-	is(bpf_targets_scan(&t, target), -EMFILE, "nor at the next scan");
+	bpf_traced_fork(&t, proc, NULL, 1000);
+	is(bpf_traced_scan(&t, proc), -EMFILE, "no descriptor is left");
+	is(bpf_traced_scan(&t, proc), -EMFILE, "nor at the next scan");
 	is(reports, 0, "what is missed is not known yet");
 	answer = 0;
-	ok(bpf_targets_scan(&t, target) > 0, "then there is one");
+	ok(bpf_traced_scan(&t, proc) > 0, "then there is one");
 	ok(reports == 1 && reported_since == 1000,
 	   "and what was missed is reported, from the beginning");
 	finish(&t);
 	is(reports, 1, "once");
 
-	target = begin(&t, pid);
-	bpf_targets_fork(&t, target, NULL, 2000);
+	proc = begin(&t, pid);
+	bpf_traced_fork(&t, proc, NULL, 2000);
 	int null = open("/dev/null", O_RDONLY), last = null;
 	for (int fd = null; fd >= 0; fd = dup(null))
 		last = fd;
 	/* For the mappings, but for none of the files. */
 	close(last);
-	is(bpf_targets_scan(&t, target), -EMFILE, "no file of the process can be opened");
-	bpf_targets_end(&t, target);
+	is(bpf_traced_scan(&t, proc), -EMFILE, "no file of the process can be opened");
+	bpf_traced_end(&t, proc);
 	for (int fd = null; fd < last; fd++)
 		close(fd);
 	ok(reports == 1 && reported_since == 2000,

@@ -22,12 +22,12 @@ static void begin(unsigned processes)
 	memset(&s, 0, sizeof(s));
 	if (session_new(&s.session) || bpf_lanes_init(&s.lanes))
 		abort();
-	s.targets.processes = &s.session->processes;
-	bpf_losses_init(&s.losses, &s.lanes, &s.targets, 0);
+	s.traced.processes = &s.session->processes;
+	bpf_losses_init(&s.losses, &s.lanes, &s.traced, 0);
 	for (unsigned i = 0; i < processes; i++)
 		if (processes_of(&s.session->processes, (uint32_t)getpid() + i, &process[i]) ||
-		    bpf_targets_put_aside(&s.targets) != (int)i ||
-		    !bpf_targets_add(&s.targets, i, getpid() + (int)i, process[i]))
+		    bpf_traced_reserve_slot(&s.traced) != (int)i ||
+		    !bpf_traced_add(&s.traced, i, getpid() + (int)i, process[i]))
 			abort();
 	s.queue_bytes = 1 << 26;
 	s.started_ns = s.losses.poll_ns = UINT64_MAX;
@@ -35,7 +35,7 @@ static void begin(unsigned processes)
 
 static void finish(void)
 {
-	bpf_targets_done(&s.targets);
+	bpf_traced_done(&s.traced);
 	bpf_lanes_done(&s.lanes);
 	session_free(s.session);
 }

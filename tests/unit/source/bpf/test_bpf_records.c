@@ -30,7 +30,7 @@ static void changed(void *ctx, pid_t pid, enum bpf_change change, uint64_t ts)
 	changes[change]++;
 }
 
-/* Two targets, in slots 0 and 1. */
+/* Two traced processes, in slots 0 and 1. */
 static void begin(void)
 {
 	memset(&s, 0, sizeof(s));
@@ -39,11 +39,11 @@ static void begin(void)
 	    processes_of(&s.session->processes, (uint32_t)getpid(), &we) ||
 	    processes_of(&s.session->processes, (uint32_t)child, &it))
 		abort();
-	s.targets.processes = &s.session->processes;
-	bpf_losses_init(&s.losses, &s.lanes, &s.targets, 0);
+	s.traced.processes = &s.session->processes;
+	bpf_losses_init(&s.losses, &s.lanes, &s.traced, 0);
 	for (int i = 0; i < 2; i++)
-		if (bpf_targets_put_aside(&s.targets) != i ||
-		    !bpf_targets_add(&s.targets, (uint32_t)i, i ? child : getpid(), i ? it : we))
+		if (bpf_traced_reserve_slot(&s.traced) != i ||
+		    !bpf_traced_add(&s.traced, (uint32_t)i, i ? child : getpid(), i ? it : we))
 			abort();
 	s.queue_bytes = 1 << 20;
 	s.changed = changed;
@@ -52,7 +52,7 @@ static void begin(void)
 
 static void finish(void)
 {
-	bpf_targets_done(&s.targets);
+	bpf_traced_done(&s.traced);
 	bpf_lanes_done(&s.lanes);
 	session_free(s.session);
 }
@@ -119,15 +119,15 @@ static void test_lanes(void)
 static bool drained; /* all records were taken, and no event is newer */
 static bool future;  /* of the last that was released: an event that claims to be of it */
 
-static bool may_release(void *ctx, const struct bpf_target *target)
+static bool may_release(void *ctx, const struct bpf_process *proc)
 {
 	(void)ctx;
-	return drained && bpf_lanes_release(&s.lanes, target->slot, target->end_ns, 1000, &future);
+	return drained && bpf_lanes_release(&s.lanes, proc->slot, proc->end_ns, 1000, &future);
 }
 
 static void release(void)
 {
-	bpf_targets_release(&s.targets, may_release, NULL);
+	bpf_traced_release(&s.traced, may_release, NULL);
 }
 
 static void test_exit(void)
@@ -137,23 +137,23 @@ static void test_exit(void)
 	ok(!mark(1, 0, 10) && !mark(0, 0, 12) && !process(1, EBT_PROCESS_EXIT, 20),
 	   "a process ends");
 	is(changes[BPF_EXITED], 1, "that is told");
-	ok(!bpf_targets_find(&s.targets, child), "its pid is free for another one");
+	ok(!bpf_traced_find(&s.traced, child), "its pid is free for another one");
 	ok(!mark(1, 0, 15), "a record of it that was dropped behind comes late");
 	release();
-	ok(bpf_targets_get(&s.targets, 1) != NULL, "its slot is kept while its records may come");
+	ok(bpf_traced_get(&s.traced, 1) != NULL, "its slot is kept while its records may come");
 	drained = true;
 	release();
-	ok(bpf_targets_get(&s.targets, 1) != NULL, "and while its events wait");
+	ok(bpf_traced_get(&s.traced, 1) != NULL, "and while its events wait");
 	is_str(taken(1, 0), "child:10 child:15", "its lane gives all of them");
 	release();
-	ok(bpf_targets_get(&s.targets, 1) != NULL, "lane 0 has the event of its end still");
+	ok(bpf_traced_get(&s.traced, 1) != NULL, "lane 0 has the event of its end still");
 	is_str(taken(0, UINT64_MAX), "child:20", "and gives it");
 	release();
-	ok(!bpf_targets_get(&s.targets, 1) && !future, "then its slot is free");
-	is(bpf_targets_put_aside(&s.targets), 1, "for the next process");
+	ok(!bpf_traced_get(&s.traced, 1) && !future, "then its slot is free");
+	is(bpf_traced_reserve_slot(&s.traced), 1, "for the next process");
 	ok(!mark(1, 0, 25) && s.lanes.waiting == 1,
 	   "to which no record of the slot goes before that");
-	ok(bpf_targets_add(&s.targets, 1, child, it) && !mark(1, 7, 40), "its events");
+	ok(bpf_traced_add(&s.traced, 1, child, it) && !mark(1, 7, 40), "its events");
 	is(s.lanes.lanes, 3, "come in the lane that is free");
 	is_str(taken(1, 0), "child:40", "and in no other");
 	is_str(taken(2, 0), "we:12", "which the first process keeps");
@@ -168,7 +168,7 @@ static void test_future_end(void)
 		   *taken(0, UINT64_MAX),
 	   "a process says that its last event is of the future, and ends");
 	release();
-	ok(!bpf_targets_get(&s.targets, 1) && future,
+	ok(!bpf_traced_get(&s.traced, 1) && future,
 	   "its slot is free, but its process has an event to come");
 	ok(!mark(0, 0, 30), "but the next one's events");
 	is_str(taken(2, 0), "we:30", "do not come behind it");
@@ -185,21 +185,21 @@ static void test_fork(void)
 		.ts = 10,
 	};
 	begin();
-	rec.child_slot = (uint32_t)bpf_targets_put_aside(&s.targets);
-	bpf_targets_lend(&s.targets, rec.child_slot);
+	rec.child_slot = (uint32_t)bpf_traced_reserve_slot(&s.traced);
+	bpf_traced_offer_slot(&s.traced, rec.child_slot);
 	ok(!bpf_records_receive(&s, &rec, sizeof(rec)), "a fork names its child's slot");
-	struct bpf_target *target = bpf_targets_find(&s.targets, child);
-	ok(target && target->slot == rec.child_slot && s.targets.lents == 0,
+	struct bpf_process *proc = bpf_traced_find(&s.traced, child);
+	ok(proc && proc->slot == rec.child_slot && s.traced.in_kernel == 0,
 	   "which is the child's from then on");
-	ok(bpf_targets_get(&s.targets, 1)->ended,
+	ok(bpf_traced_get(&s.traced, 1)->ended,
 	   "a process that had its pid has ended: nobody told");
-	int slot = bpf_targets_put_aside(&s.targets);
-	bpf_targets_lend(&s.targets, (uint32_t)slot);
-	ok(!process((uint32_t)slot, EBT_PROCESS_EXIT, 20) && s.targets.lents == 0,
+	int slot = bpf_traced_reserve_slot(&s.traced);
+	bpf_traced_offer_slot(&s.traced, (uint32_t)slot);
+	ok(!process((uint32_t)slot, EBT_PROCESS_EXIT, 20) && s.traced.in_kernel == 0,
 	   "the end of a child whose fork was not told");
-	is(bpf_targets_put_aside(&s.targets), slot, "gives its slot back");
-	uint32_t frees = s.targets.frees;
-	ok(!process((uint32_t)slot, EBT_PROCESS_EXIT, 21) && s.targets.frees == frees,
+	is(bpf_traced_reserve_slot(&s.traced), slot, "gives its slot back");
+	uint32_t frees = s.traced.frees;
+	ok(!process((uint32_t)slot, EBT_PROCESS_EXIT, 21) && s.traced.frees == frees,
 	   "once: a second end of the same slot is nobody's");
 	is(bpf_records_receive(&s, &rec, sizeof(rec) - 1), 0, "a record that is too short is none");
 	finish();
@@ -212,13 +212,13 @@ static struct process *fork_at(uint64_t start_boot_ns, uint64_t ts)
 		.head = {.type = EBT_RECORD_PROCESS, .slot = 0, .site = EBT_PROCESS_FORK},
 		.pid = (uint32_t)getpid(),
 		.child_pid = (uint32_t)child,
-		.child_slot = (uint32_t)bpf_targets_put_aside(&s.targets),
+		.child_slot = (uint32_t)bpf_traced_reserve_slot(&s.traced),
 		.start_boot_ns = start_boot_ns,
 		.clock_ahead_ns = -77,
 		.shares_memory = 1,
 		.ts = ts,
 	};
-	bpf_targets_lend(&s.targets, rec.child_slot);
+	bpf_traced_offer_slot(&s.traced, rec.child_slot);
 	if (bpf_records_receive(&s, &rec, sizeof(rec)))
 		abort();
 	struct processes *ps = &s.session->processes;
@@ -244,25 +244,26 @@ static void test_incarnations(void)
 	finish();
 }
 
-static void test_reclaim(void)
+static void test_lost_slots(void)
 {
 	bool found[8] = {false};
 	begin();
 	for (uint32_t i = 2; i < 5; i++)
-		if (bpf_targets_put_aside(&s.targets) != (int)i)
+		if (bpf_traced_reserve_slot(&s.traced) != (int)i)
 			abort();
 		else
-			bpf_targets_lend(&s.targets, i);
+			bpf_traced_offer_slot(&s.traced, i);
 	found[2] = true;
-	ok(bpf_targets_reclaim(&s.targets, found) && s.targets.lents == 3 && !s.targets.frees,
+	ok(bpf_traced_free_lost_slots(&s.traced, found) && s.traced.in_kernel == 3 &&
+		   !s.traced.frees,
 	   "slots that are not found in the kernel may be on their way in a record");
 	found[3] = true;
-	ok(bpf_targets_claim(&s.targets, 2) && !bpf_targets_reclaim(&s.targets, found) &&
-		   s.targets.lents == 1,
-	   "the second time they are put back, but those that were found or named meanwhile");
-	is(bpf_targets_put_aside(&s.targets), 4, "and used again");
-	ok(!bpf_targets_claim(&s.targets, 4) && !bpf_targets_claim(&s.targets, 1000),
-	   "what is not lent cannot be claimed");
+	ok(bpf_traced_take_slot(&s.traced, 2) && !bpf_traced_free_lost_slots(&s.traced, found) &&
+		   s.traced.in_kernel == 1,
+	   "the second time they are free again, but those that were found or named meanwhile");
+	is(bpf_traced_reserve_slot(&s.traced), 4, "and used again");
+	ok(!bpf_traced_take_slot(&s.traced, 4) && !bpf_traced_take_slot(&s.traced, 1000),
+	   "a slot that the kernel does not have is not taken from it");
 	finish();
 }
 
@@ -325,8 +326,8 @@ static void test_threads(void)
 	bpf_losses_count(&s.losses, 0, 4000, 4500);
 	bpf_losses_count(&s.losses, 1, 4800, 5000);
 	ok(lone(3999) && !lone(4000), "what was lost may have been of a thread");
-	bpf_targets_end(&s.targets, bpf_targets_get(&s.targets, 1));
-	bpf_records_add(&s, child, (uint32_t)bpf_targets_put_aside(&s.targets), NULL);
+	bpf_traced_end(&s.traced, bpf_traced_get(&s.traced, 1));
+	bpf_records_add(&s, child, (uint32_t)bpf_traced_reserve_slot(&s.traced), NULL);
 	ok(!lone(4000) && lone(now_ns()), "of a process that runs already /proc says so");
 	finish();
 }
@@ -500,7 +501,7 @@ int main(void)
 	test_future_end();
 	test_fork();
 	test_incarnations();
-	test_reclaim();
+	test_lost_slots();
 	test_future();
 	test_until();
 	test_threads();

@@ -9,11 +9,11 @@
 
 #include "base/log.h"
 #include "runtime/inspect.h"
-#include "source/bpf/targets.h"
+#include "source/bpf/traced.h"
 #include "tests/tap.h"
 
 static struct processes registry;
-static struct bpf_targets t = {.processes = &registry};
+static struct bpf_traced t = {.processes = &registry};
 static struct stat st;
 static uint64_t told_since;
 
@@ -28,13 +28,13 @@ static void unwatched(void *ctx, uint32_t process, uint64_t since_ns, uint64_t u
 static uint64_t life_from(uint64_t exec_ns, const char *path)
 {
 	struct bpf_program program = {.dev = st.st_dev, .inode = st.st_ino, .path = path};
-	int slot = bpf_targets_put_aside(&t);
-	struct bpf_target *target = bpf_targets_add(&t, (uint32_t)slot, getpid(), 1);
-	if (slot < 0 || !target)
+	int slot = bpf_traced_reserve_slot(&t);
+	struct bpf_process *proc = bpf_traced_add(&t, (uint32_t)slot, getpid(), 1);
+	if (slot < 0 || !proc)
 		abort();
 	told_since = 0;
-	bpf_targets_exec(&t, target, exec_ns, &program);
-	bpf_targets_end(&t, target);
+	bpf_traced_exec(&t, proc, exec_ns, &program);
+	bpf_traced_end(&t, proc);
 	return told_since;
 }
 
@@ -132,15 +132,15 @@ static void test_path(const char *path)
 	is(life_from(30, path), 30, "a file that nobody has looked into is, by its path");
 	/* The program that it calls exec for is another, or the same anew. */
 	struct bpf_program program = {.dev = st.st_dev, .inode = st.st_ino, .path = path};
-	struct bpf_target *target =
-		bpf_targets_add(&t, (uint32_t)bpf_targets_put_aside(&t), getpid(), 1);
-	if (!target)
+	struct bpf_process *proc =
+		bpf_traced_add(&t, (uint32_t)bpf_traced_reserve_slot(&t), getpid(), 1);
+	if (!proc)
 		abort();
-	bpf_targets_exec(&t, target, 31, &program);
+	bpf_traced_exec(&t, proc, 31, &program);
 	told_since = 0;
-	bpf_targets_exec(&t, target, 32, &program);
+	bpf_traced_exec(&t, proc, 32, &program);
 	is(told_since, 31, "so is a program that executed another one at once");
-	bpf_targets_end(&t, target);
+	bpf_traced_end(&t, proc);
 	is(told_since, 32, "and that one");
 	inspect_free(t.by.inspect);
 	t.by.inspect = before;
@@ -165,15 +165,15 @@ int main(void)
 	test_path(path);
 	is(life_from(40, "/dev/null"), 0,
 	   "of a process of a file that cannot be found nothing is told");
-	bpf_targets_scan_young(&t);
+	bpf_traced_scan_young(&t);
 	is(told_since, 0, "as long as it is unknown");
 	is(bpf_unseen_unknown(&t.unseen), 1, "but that it is unknown is counted");
 	ok(t.by.inspect && !inspect_file(t.by.inspect, fd, &budget, &file) && file.markers,
 	   "a file with something to probe is known");
-	bpf_targets_scan_young(&t);
+	bpf_traced_scan_young(&t);
 	is(told_since, 40, "then that the process was not watched is told");
 	told_since = 0;
-	bpf_targets_scan_young(&t);
+	bpf_traced_scan_young(&t);
 	is(told_since, 0, "once");
 	is(bpf_unseen_unknown(&t.unseen), 0, "and is not unknown any more");
 	struct inspect *inspect = t.by.inspect;
@@ -187,7 +187,7 @@ int main(void)
 	is(life_from(99, NULL), 99,
 	   "one that began before, while probes were put in place, was not");
 	close(fd);
-	bpf_targets_done(&t);
+	bpf_traced_done(&t);
 	inspect_free(inspect);
 	test_room();
 	return tap_done();

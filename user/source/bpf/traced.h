@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The traced processes by slot, to which the registry's entries refer while they are traced
- * (process.target), and when each is scanned for files to probe: at once when it is new
+ * (struct process, in_bpf), and when each is scanned for files to probe: at once when it is new
  * or has called exec, at growing distances while it loads its libraries, and then with all others.
  * A new process can be held while it is scanned. A slot is used again when its process has ended
  * and its last record has been read; free slots are used round-robin.
  */
-#ifndef SOURCE_BPF_TARGETS_H
-#define SOURCE_BPF_TARGETS_H
+#ifndef SOURCE_BPF_TRACED_H
+#define SOURCE_BPF_TRACED_H
 
 #include "session/processes.h"
 #include "source/bpf/alloc_process.h"
@@ -38,7 +38,7 @@ struct bpf_program {
 	const char *path;
 };
 
-struct bpf_target {
+struct bpf_process {
 	uint32_t slot;
 	pid_t pid;
 	uint32_t process; /* its index in the registry */
@@ -55,7 +55,7 @@ struct bpf_target {
 	uint32_t
 		parent; /* its slot and serial, of a process that has not called exec; EBT_NO_SLOT */
 	uint64_t parent_serial;
-	bool young;	  /* among the young ones of bpf_targets */
+	bool young;	  /* among the young ones of bpf_traced */
 	bool pending;	  /* to be scanned as soon as possible */
 	bool held;	  /* by hold_begin() */
 	uint64_t held_ns; /* since then; 0: it runs */
@@ -66,14 +66,14 @@ struct bpf_target {
 };
 
 /* Whether the kernel has a slot, to assign it to a child. */
-enum bpf_lent {
-	BPF_NOT_LENT = 0,
-	BPF_LENT = 1,
-	BPF_MISSING = 2, /* the last search did not find it there */
+enum bpf_slot_state {
+	BPF_SLOT_OURS = 0,
+	BPF_SLOT_IN_KERNEL = 1,
+	BPF_SLOT_LOST = 2, /* IN_KERNEL, and the last search did not find it there */
 };
 
-struct bpf_targets {
-	struct processes *processes; /* the registry, which is referred to for each target */
+struct bpf_traced {
+	struct processes *processes; /* the registry, which is referred to for each process */
 	/* What could have been seen of the process from `since` to `until` was not. May be NULL. */
 	void (*unwatched)(void *ctx, uint32_t process, uint64_t since_ns, uint64_t until_ns);
 	/* The same, as its probes were gone, which a scan has noticed at `until`. May be NULL. */
@@ -86,65 +86,66 @@ struct bpf_targets {
 	bool hold;		  /* new processes, while probes are put into them */
 	bool no_files;		  /* nothing is to be probed in files */
 
-	struct bpf_target **slot; /* NULL: free, or put aside */
+	struct bpf_process **slot; /* NULL: no process uses it */
 	uint32_t slots;
 	uint32_t *
 		free; /* a queue of free slots: [first_free, first_free + frees), modulo slots_room */
 	uint32_t frees, first_free, slots_room;
-	uint8_t *lent;		   /* by slot: an enum bpf_lent */
-	uint32_t lents;		   /* slots that the kernel has for children */
-	uint32_t *young, youngs;   /* slots that are scanned by themselves; room for all */
-	struct bpf_target **ended; /* not yet released, in order of their end */
+	uint8_t *state;		    /* by slot: enum bpf_slot_state */
+	uint32_t in_kernel;	    /* slots in state IN_KERNEL or LOST */
+	uint32_t *young, youngs;    /* slots that are scanned by themselves; room for all */
+	struct bpf_process **ended; /* not yet released, in order of their end */
 	uint32_t ends, ends_room;
 	uint64_t last_serial;	/* processes that were ever added */
 	uint32_t first_process; /* the first of them */
 	struct bpf_unseen unseen;
 };
 
-/* A slot to be used by bpf_targets_add() later; or -ENOMEM. */
-int bpf_targets_put_aside(struct bpf_targets *t);
-/* Gives back a slot that was put aside. */
-void bpf_targets_put_back(struct bpf_targets *t, uint32_t slot);
-/* The kernel has the slot now, which was put aside. */
-void bpf_targets_lend(struct bpf_targets *t, uint32_t slot);
-/* It has the slot no more: a record names its process. False: it had not. */
-bool bpf_targets_claim(struct bpf_targets *t, uint32_t slot);
+/* Reserves a slot for bpf_traced_add(); or -ENOMEM. */
+int bpf_traced_reserve_slot(struct bpf_traced *t);
+/* Frees a reserved slot. */
+void bpf_traced_free_slot(struct bpf_traced *t, uint32_t slot);
+/* The kernel has the reserved slot now, for the child of a fork. */
+void bpf_traced_offer_slot(struct bpf_traced *t, uint32_t slot);
+/* The kernel has assigned the slot, as a record says, and it is reserved again. False: it did not
+ * have it. */
+bool bpf_traced_take_slot(struct bpf_traced *t, uint32_t slot);
 /*
  * After records were dropped: found[] is true for slots that are in the kernel's queue or its map.
- * A lent slot that two searches in a row did not find there, with all records received between them,
- * will be named by no record any more: it is put back. True if another search is needed.
+ * A slot of the kernel that two searches in a row did not find, with all records received between
+ * them, is lost: no record will name it, and it is freed. True if another search is needed.
  */
-bool bpf_targets_reclaim(struct bpf_targets *t, const bool *found);
-/* Adds a process that is not traced, in a slot that was put aside; process: its index in the
- * registry. It stays until its slot is released. NULL: no memory. */
-struct bpf_target *bpf_targets_add(struct bpf_targets *t, uint32_t slot, pid_t pid,
+bool bpf_traced_free_lost_slots(struct bpf_traced *t, const bool *found);
+/* Adds a process that is not traced, in a reserved slot; process: its index in the registry. It
+ * stays until its slot is released. NULL: no memory. */
+struct bpf_process *bpf_traced_add(struct bpf_traced *t, uint32_t slot, pid_t pid,
 				   uint32_t process);
 /* A process that is still traced; or NULL. */
-struct bpf_target *bpf_targets_find(const struct bpf_targets *t, pid_t pid);
+struct bpf_process *bpf_traced_find(const struct bpf_traced *t, pid_t pid);
 /* The process of a slot, which may have ended; NULL: it has none. */
-static inline struct bpf_target *bpf_targets_get(const struct bpf_targets *t, uint32_t slot)
+static inline struct bpf_process *bpf_traced_get(const struct bpf_traced *t, uint32_t slot)
 {
 	return slot < t->slots ? t->slot[slot] : NULL;
 }
 
 /* Attaches to what is new in the process. The number of new sites, or -errno. */
-int bpf_targets_scan(struct bpf_targets *t, struct bpf_target *target);
+int bpf_traced_scan(struct bpf_traced *t, struct bpf_process *proc);
 /* The process is new, born at `ts` as a child of `parent` (NULL: not known). */
-void bpf_targets_fork(struct bpf_targets *t, struct bpf_target *target,
-		      const struct bpf_target *parent, uint64_t ts);
+void bpf_traced_fork(struct bpf_traced *t, struct bpf_process *proc,
+		     const struct bpf_process *parent, uint64_t ts);
 /* The process runs another program since `ts`, or the same one anew. */
-void bpf_targets_exec(struct bpf_targets *t, struct bpf_target *target, uint64_t ts,
-		      const struct bpf_program *program);
+void bpf_traced_exec(struct bpf_traced *t, struct bpf_process *proc, uint64_t ts,
+		     const struct bpf_program *program);
 /* Scans those that are new, and again those that still load their libraries. */
-void bpf_targets_scan_young(struct bpf_targets *t);
-void bpf_targets_scan_all(struct bpf_targets *t);
+void bpf_traced_scan_young(struct bpf_traced *t);
+void bpf_traced_scan_all(struct bpf_traced *t);
 /* The process is no more, or no more traced: detaches. */
-void bpf_targets_end(struct bpf_targets *t, struct bpf_target *target);
+void bpf_traced_end(struct bpf_traced *t, struct bpf_process *proc);
 /* Releases the processes that have ended and of which `may` is true: their slots may be used
  * again. */
-void bpf_targets_release(struct bpf_targets *t,
-			 bool (*may)(void *ctx, const struct bpf_target *target), void *ctx);
-void bpf_targets_detach(struct bpf_targets *t); /* ends all of them */
-void bpf_targets_done(struct bpf_targets *t);
+void bpf_traced_release(struct bpf_traced *t,
+			bool (*may)(void *ctx, const struct bpf_process *proc), void *ctx);
+void bpf_traced_detach(struct bpf_traced *t); /* ends all of them */
+void bpf_traced_done(struct bpf_traced *t);
 
 #endif

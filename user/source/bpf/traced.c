@@ -1,0 +1,489 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "source/bpf/traced.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/array.h"
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/log.h"
+#include "base/plural.h"
+#include "bpf/abi.h"
+#include "proc/hold.h"
+
+/*
+ * Processes that ended before they were scanned, and before anybody had looked into their programs:
+ * of those that shared one, the last to end may be the first to be scanned. They are reported as
+ * unwatched when that has been done and there was something to watch.
+ */
+
+/* Each keeps its process in the registry. The oldest makes room for the next one: it is counted, and
+ * the count is reported at the end. */
+#define MAX_LIVES 256
+
+/* All take the registry of the processes, which is referred to for each life that is kept. */
+static void bpf_unseen_add(struct bpf_unseen *u, struct processes *ps, const struct bpf_life *life)
+{
+	if (!u->life)
+		u->life = calloc(MAX_LIVES, sizeof(*u->life));
+	if (!u->life || u->lives == MAX_LIVES)
+		u->left_out++;
+	if (!u->life)
+		return;
+	if (u->lives == MAX_LIVES) {
+		processes_unref(ps, u->life[0].process);
+		memmove(u->life, u->life + 1, --u->lives * sizeof(*u->life));
+	}
+	processes_ref(ps, life->process);
+	u->life[u->lives++] = *life;
+}
+
+/* Calls fn for each of which it has become known since the last call that something was missed. */
+static void
+bpf_unseen_report(struct bpf_unseen *u, struct processes *ps, const struct bpf_scanner *by,
+		  void (*fn)(void *ctx, uint32_t process, uint64_t since_ns, uint64_t until_ns),
+		  void *ctx)
+{
+	uint32_t left = 0;
+	if (u->known_files == inspect_files(by->inspect))
+		return;
+	u->known_files = inspect_files(by->inspect);
+	for (uint32_t i = 0; i < u->lives; i++) {
+		struct bpf_life life = u->life[i];
+		int had = bpf_scanner_would_probe(by, life.dev, life.inode, life.born_ns);
+		if (had > 0)
+			fn(ctx, life.process, life.born_ns, life.end_ns);
+		else if (had == -ENOENT)
+			u->life[left++] = life;
+		if (had != -ENOENT)
+			processes_unref(ps, life.process);
+	}
+	u->lives = left;
+}
+
+static void bpf_unseen_done(struct bpf_unseen *u, struct processes *ps)
+{
+	for (uint32_t i = 0; i < u->lives; i++)
+		processes_unref(ps, u->life[i].process);
+	free(u->life);
+	*u = (struct bpf_unseen){0};
+}
+
+/* A process is scanned so often in its first 32 ms, at doubling distances. */
+#define YOUNG_SCANS 6
+/* To look into a file that is larger takes too long to be held. */
+#define MAX_HELD_BYTES (64 << 20)
+#define MAX_HELD_NS    50000000ull
+
+/* ---- slots ---- */
+
+static int more_slots(struct bpf_traced *t)
+{
+	uint32_t at = t->slots_room, slots = at, young = at, state = at, free = at;
+	if (!array_room(t->slot, slots, at) || !array_room(t->young, young, at) ||
+	    !array_room(t->state, state, at) || !array_room(t->free, free, at))
+		return -ENOMEM;
+	t->slots_room = slots;
+	return 0;
+}
+
+/* Only called while no slot is free, so that the queue needs no moving when it grows. */
+static int new_slot(struct bpf_traced *t)
+{
+	if (t->slots == t->slots_room && more_slots(t))
+		return -ENOMEM;
+	t->first_free = 0;
+	return (int)t->slots++;
+}
+
+int bpf_traced_reserve_slot(struct bpf_traced *t)
+{
+	if (!t->frees)
+		return new_slot(t);
+	uint32_t slot = t->free[t->first_free];
+	t->first_free = (t->first_free + 1) % t->slots_room;
+	t->frees--;
+	return (int)slot;
+}
+
+void bpf_traced_free_slot(struct bpf_traced *t, uint32_t slot)
+{
+	t->free[(t->first_free + t->frees++) % t->slots_room] = slot;
+}
+
+void bpf_traced_offer_slot(struct bpf_traced *t, uint32_t slot)
+{
+	t->in_kernel++;
+	t->state[slot] = BPF_SLOT_IN_KERNEL;
+}
+
+bool bpf_traced_take_slot(struct bpf_traced *t, uint32_t slot)
+{
+	if (slot >= t->slots || !t->state[slot])
+		return false;
+	t->in_kernel--;
+	t->state[slot] = BPF_SLOT_OURS;
+	return true;
+}
+
+bool bpf_traced_free_lost_slots(struct bpf_traced *t, const bool *found)
+{
+	bool again = false;
+	for (uint32_t i = 0; i < t->slots; i++) {
+		if (!t->state[i] || found[i]) {
+			t->state[i] = t->state[i] ? BPF_SLOT_IN_KERNEL : BPF_SLOT_OURS;
+		} else if (t->state[i] == BPF_SLOT_IN_KERNEL) {
+			t->state[i] = BPF_SLOT_LOST;
+			again = true;
+		} else if (bpf_traced_take_slot(t, i)) {
+			bpf_traced_free_slot(t, i);
+		}
+	}
+	return again;
+}
+
+struct bpf_process *bpf_traced_add(struct bpf_traced *t, uint32_t slot, pid_t pid, uint32_t process)
+{
+	struct bpf_process *proc = calloc(1, sizeof(*proc));
+	if (!proc)
+		return NULL;
+	proc->slot = slot;
+	proc->pid = pid;
+	proc->process = process;
+	proc->serial = ++t->last_serial;
+	if (proc->serial == 1)
+		t->first_process = process;
+	proc->since_ns = now_ns();
+	proc->parent = EBT_NO_SLOT;
+	bpf_files_init(&proc->files);
+	t->slot[slot] = proc;
+	processes_at(t->processes, process)->in_bpf = proc;
+	processes_ref(t->processes, process);
+	return proc;
+}
+
+struct bpf_process *bpf_traced_find(const struct bpf_traced *t, pid_t pid)
+{
+	uint32_t process = processes_find(t->processes, (uint32_t)pid);
+	const struct process *p = processes_at(t->processes, process);
+	/* The end of an older one may not be known to us yet. */
+	while (!p->in_bpf && p->older)
+		p = processes_at(t->processes, p->older);
+	return p->in_bpf;
+}
+
+/* ---- scans ---- */
+
+static void forget_path(struct bpf_process *proc)
+{
+	free(proc->exe_path);
+	proc->exe_path = NULL;
+}
+
+/* Since its last scan the probes of a process may have gone. */
+static void check_links(struct bpf_traced *t, struct bpf_process *proc)
+{
+	if (bpf_files_check(&t->by, &proc->files) && t->cut)
+		t->cut(t->ctx, proc->process, proc->scanned_ns, now_ns());
+}
+
+int bpf_traced_scan(struct bpf_traced *t, struct bpf_process *proc)
+{
+	struct bpf_scan scan = {
+		.slot = proc->slot,
+		.pid = proc->pid,
+		.since_ns = proc->since_ns,
+		.unwatched_ns = proc->scanned_ns ? proc->scanned_ns : proc->born_ns,
+	};
+	uint64_t begin = now_ns();
+	if (proc->ended)
+		return 0;
+	proc->pending = false;
+	if (t->no_files) {
+		proc->scans = YOUNG_SCANS;
+		proc->unmapped = true; /* not known: look whether it has ended */
+		return 0;
+	}
+	if (proc->scans < YOUNG_SCANS)
+		proc->scans++;
+	check_links(t, proc);
+	scan.begun_ns = now_ns();
+	int err = bpf_files_scan(&t->by, &proc->files, &scan);
+	proc->unmapped = !scan.mappings;
+	if (err < 0)
+		return err;
+	if (scan.missed_ns && t->unwatched)
+		t->unwatched(t->ctx, proc->process, scan.missed_ns,
+			     proc->held_ns ? proc->held_ns : now_ns());
+	if (scan.in_ring && t->in_ring)
+		t->in_ring(t->ctx, proc->pid);
+	/* Its files can be read when it has ended, if they were opened before. */
+	if (scan.sites > 0 && t->by.env.allocs && t->code)
+		code_map_read(t->code, &proc->allocs.code, proc->pid, false);
+	/* Of one that has just ended nothing is mapped. */
+	if (scan.mappings) {
+		proc->scanned_ns = begin;
+		forget_path(proc);
+	}
+	return scan.sites;
+}
+
+static void make_young(struct bpf_traced *t, struct bpf_process *proc)
+{
+	proc->pending = true;
+	if (!proc->young)
+		t->young[t->youngs++] = proc->slot;
+	proc->young = true;
+}
+
+void bpf_traced_fork(struct bpf_traced *t, struct bpf_process *proc,
+		     const struct bpf_process *parent, uint64_t ts)
+{
+	proc->born_ns = ts;
+	if (parent) {
+		proc->parent = parent->slot;
+		proc->parent_serial = parent->serial;
+	}
+	make_young(t, proc);
+}
+
+/* A new program maps its libraries in its first milliseconds. */
+static uint64_t young_ns(const struct bpf_process *proc)
+{
+	return proc->since_ns + (500000ull << proc->scans);
+}
+
+/* Whether there is something to probe in a process that has not been scanned: 1 or 0, or -ENOENT if
+ * nobody has looked into its program. */
+static int had_probes(const struct bpf_traced *t, const struct bpf_process *proc)
+{
+	if (proc->parent == EBT_NO_SLOT)
+		return bpf_scanner_would_probe(&t->by, proc->exe_dev, proc->exe_inode,
+					       proc->born_ns);
+	const struct bpf_process *parent = bpf_traced_get(t, proc->parent);
+	return parent && parent->serial == proc->parent_serial &&
+	       bpf_files_probed(&t->by, &parent->files, proc->born_ns);
+}
+
+/* A program is held if it has something to be probed, or may have, and looking at it is quick. What
+ * its libraries hold is not mapped yet. */
+static bool is_worth_holding(const struct bpf_traced *t, const struct bpf_process *proc)
+{
+	if (proc->parent != EBT_NO_SLOT)
+		return had_probes(t, proc) > 0;
+	char path[32];
+	struct runtime_file in;
+	struct stat st;
+	snprintf(path, sizeof(path), "/proc/%d/exe", proc->pid);
+	int fd = file_open(AT_FDCWD, path, 0);
+	if (fd < 0)
+		return false;
+	bool known = !inspect_peek(t->by.inspect, fd, &in);
+	bool covered = bpf_links_cover(&t->by.links, proc->exe_dev, proc->exe_inode, UINT64_MAX);
+	bool worth = known ? in.markers || (in.alloc_markers && t->by.env.allocs) ||
+				     (in.release && !covered)
+			   : !fstat(fd, &st) && S_ISREG(st.st_mode) && st.st_size <= MAX_HELD_BYTES;
+	close(fd);
+	return worth;
+}
+
+static void let_go(struct bpf_process *proc)
+{
+	proc->held = hold_end(proc->pid) == -EAGAIN;
+	proc->held_ns = 0;
+}
+
+/* All that are new are held before the first is scanned, which can take milliseconds. */
+static void hold_new(struct bpf_traced *t)
+{
+	for (uint32_t i = 0; i < t->youngs; i++) {
+		struct bpf_process *proc = t->slot[t->young[i]];
+		if (proc->ended || !proc->pending || proc->held || !is_worth_holding(t, proc) ||
+		    hold_begin(proc->pid))
+			continue;
+		proc->held = true;
+		proc->held_ns = now_ns();
+	}
+}
+
+void bpf_traced_scan_young(struct bpf_traced *t)
+{
+	uint64_t now = now_ns();
+	if (t->hold)
+		hold_new(t);
+	uint32_t left = 0;
+	for (uint32_t i = 0; i < t->youngs; i++) {
+		struct bpf_process *proc = t->slot[t->young[i]];
+		bool due = proc->pending || (proc->scans < YOUNG_SCANS && now >= young_ns(proc));
+		if (proc->held && now_ns() > proc->held_ns + MAX_HELD_NS)
+			let_go(proc);
+		if (!proc->ended && due)
+			bpf_traced_scan(t, proc);
+		if (proc->held)
+			let_go(proc);
+		proc->young = proc->held || (!proc->ended && proc->scans < YOUNG_SCANS);
+		if (proc->young)
+			t->young[left++] = proc->slot;
+	}
+	t->youngs = left;
+	if (t->unwatched)
+		bpf_unseen_report(&t->unseen, t->processes, &t->by, t->unwatched, t->ctx);
+}
+
+/* Its program ended at end_ns: if it was never scanned all of it was missed. */
+static void report_unwatched_life(struct bpf_traced *t, const struct bpf_process *proc,
+				  uint64_t end_ns)
+{
+	struct bpf_life life = {.process = proc->process,
+				.dev = proc->exe_dev,
+				.inode = proc->exe_inode,
+				.born_ns = proc->born_ns,
+				.end_ns = end_ns};
+	if (!proc->born_ns || proc->scanned_ns || !t->unwatched)
+		return;
+	int had = had_probes(t, proc);
+	if (had == -ENOENT && proc->exe_path &&
+	    !inspect_path(t->by.inspect, proc->exe_path, life.dev, life.inode))
+		had = had_probes(t, proc);
+	if (had > 0)
+		t->unwatched(t->ctx, life.process, life.born_ns, life.end_ns);
+	else if (had == -ENOENT)
+		bpf_unseen_add(&t->unseen, t->processes, &life);
+}
+
+/* Its program ended at end_ns: what could not be probed was missed. */
+static void report_failed(struct bpf_traced *t, const struct bpf_process *proc, uint64_t end_ns)
+{
+	uint64_t since_ns = bpf_files_failed(&t->by, &proc->files, proc->since_ns);
+	if (since_ns && t->unwatched)
+		t->unwatched(t->ctx, proc->process, since_ns, end_ns);
+}
+
+void bpf_traced_exec(struct bpf_traced *t, struct bpf_process *proc, uint64_t ts,
+		     const struct bpf_program *program)
+{
+	/* Also of a program that starts the next at once, and of a child that has run its parent's
+	 * program until now. */
+	check_links(t, proc);
+	report_unwatched_life(t, proc, ts);
+	report_failed(t, proc, ts);
+	proc->since_ns = now_ns();
+	proc->born_ns = ts;
+	proc->scanned_ns = 0;
+	proc->named = false;
+	proc->exe_dev = program->dev;
+	proc->exe_inode = program->inode;
+	forget_path(proc);
+	proc->exe_path = program->path ? strdup(program->path) : NULL;
+	proc->parent = EBT_NO_SLOT;
+	proc->scans = 0;
+	make_young(t, proc);
+	bpf_files_exec(&t->by, &proc->files);
+}
+
+void bpf_traced_scan_all(struct bpf_traced *t)
+{
+	bpf_links_check_foreign(&t->by.links, &t->by.env, now_ns());
+	for (uint32_t i = 0; i < t->slots; i++)
+		if (t->slot[i])
+			bpf_traced_scan(t, t->slot[i]);
+}
+
+/* ---- ends ---- */
+
+void bpf_traced_end(struct bpf_traced *t, struct bpf_process *proc)
+{
+	if (proc->ended)
+		return;
+	check_links(t, proc);
+	report_unwatched_life(t, proc, now_ns());
+	report_failed(t, proc, now_ns());
+	bpf_files_end(&t->by, &proc->files);
+	struct process *p = processes_at(t->processes, proc->process);
+	p->in_bpf = p->in_bpf == proc ? NULL : p->in_bpf;
+	proc->ended = true;
+	proc->end_ns = now_ns();
+	/* Without memory its slot is not used again. */
+	if (!array_reserve(t->ended, t->ends_room, t->ends))
+		return;
+	t->ended[t->ends++] = proc;
+}
+
+void bpf_traced_release(struct bpf_traced *t,
+			bool (*may)(void *ctx, const struct bpf_process *proc), void *ctx)
+{
+	uint32_t left = 0;
+	for (uint32_t i = 0; i < t->ends; i++) {
+		struct bpf_process *proc = t->ended[i];
+		if (proc->young || !may(ctx, proc)) {
+			t->ended[left++] = proc;
+			continue;
+		}
+		t->slot[proc->slot] = NULL;
+		bpf_traced_free_slot(t, proc->slot);
+		forget_path(proc);
+		processes_unref(t->processes, proc->process);
+		alloc_process_done(&proc->allocs);
+		free(proc);
+	}
+	t->ends = left;
+}
+
+static void report_unknown(struct bpf_traced *t)
+{
+	uint32_t n = bpf_unseen_unknown(&t->unseen);
+	if (n)
+		messages_at(
+			t->by.env.messages, LOG_NORMAL,
+			"%u program%s ended before %s could be looked into, and %s files are not "
+			"found "
+			"any more: whether %s had something to trace is not known",
+			n, plural(n), plural_of(n, "it", "they"), plural_of(n, "its", "their"),
+			plural_of(n, "it", "they"));
+	bpf_unseen_done(&t->unseen, t->processes);
+}
+
+void bpf_traced_detach(struct bpf_traced *t)
+{
+	for (uint32_t i = 0; i < t->slots; i++) {
+		struct bpf_process *proc = t->slot[i];
+		/* The event loop has ended. A process in an uninterruptible sleep has not stopped yet;
+		 * no descriptor reports its stop. */
+		for (int tries = 0; proc && proc->held && tries < 50; tries++) {
+			proc->held = hold_end(proc->pid) == -EAGAIN;
+			if (proc->held)
+				usleep(1000);
+		}
+		if (proc)
+			bpf_traced_end(t, proc);
+	}
+	if (t->unwatched)
+		bpf_unseen_report(&t->unseen, t->processes, &t->by, t->unwatched, t->ctx);
+	report_unknown(t);
+	bpf_links_close_shared(&t->by.links, &t->by.env);
+}
+
+void bpf_traced_done(struct bpf_traced *t)
+{
+	bpf_traced_detach(t);
+	for (uint32_t i = 0; i < t->slots; i++) {
+		if (!t->slot[i])
+			continue;
+		forget_path(t->slot[i]);
+		alloc_process_done(&t->slot[i]->allocs);
+		free(t->slot[i]);
+	}
+	free(t->slot);
+	free(t->free);
+	free(t->state);
+	free(t->young);
+	free(t->ended);
+	bpf_unseen_done(&t->unseen, t->processes);
+	*t = (struct bpf_traced){0};
+}
