@@ -1,5 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "source/bpf/attach_alloc.h"
+/*
+ * The attacher for the markers of sampled allocations (runtime/alloc_markers.h), if the run asks
+ * for them. Where a file has our own, OpenTelemetry's that fire with them are used for the sample
+ * rate alone. A site whose arguments cannot be read is reported and not attached.
+ */
+#include "source/bpf/attacher.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,5 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "source/bpf/attach_markers.h"
+/*
+ * The attacher for our own markers (provider ebtrace): those that the mode needs, without the
+ * request for a ring where a seccomp filter could kill the program for it. A site whose note names
+ * other arguments than our BPF program reads is reported, once a file, and not attached.
+ */
+#include "source/bpf/attacher.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -17,6 +17,4 @@
 /* How stacks are walked of a runtime whose addresses are moved by `bias` in the process. */
 struct ebt_ocaml_stacks attach_ocaml_stacks(const struct ocaml_allocs *a, uint64_t bias);
 
-extern const struct attacher attach_ocaml;
-
 #endif

@@ -1,5 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "source/bpf/attach_ocaml_alloc.h"
+/*
+ * The attacher of OCaml 5 programs whose allocations are sampled without any preparation
+ * (runtime/ocaml/allocs.h), for runs that are for allocations alone. A file with markers of sampled
+ * allocations is left to these.
+ */
+#include "source/bpf/attacher.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -117,8 +117,8 @@ struct attacher {
 	void (*end)(void *state);
 };
 
+extern const struct attacher attach_markers, attach_ocaml, attach_alloc, attach_ocaml_alloc;
 #define ATTACHERS 4
-extern const struct attacher *const attachers[ATTACHERS];
 
 /* Whether it was said of the file that it is not probed: one line is enough for all its processes.
  * From then on it was. */

@@ -10,6 +10,7 @@
 #include "source/bpf/ocaml.h"
 #include "source/bpf/other_users.h"
 #include "source/bpf/reason.h"
+#include "source/bpf/records.h"
 #include "source/bpf/recover.h"
 #include "source/pages/faults.h"
 
@@ -36,7 +37,15 @@ struct bpf_source {
 	struct source base;
 	struct bpf_options opt;
 	struct bpf_kernel *kernel;
-	struct bpf_records in;
+	struct session *session;
+	struct code_frames *code;
+	struct event_stacks *stacks; /* NULL: no event gets a stack */
+	struct bpf_traced traced;
+	struct bpf_lanes lanes;
+	struct bpf_losses losses;
+	struct bpf_records records;
+	bool threads;	 /* records say when processes begin threads */
+	unsigned absent; /* programs that are not loaded, a bit for each enum bpf_probe */
 	struct bpf_counts counts;
 	uint64_t complete_ns; /* all that was in the ring buffer at this time has been received */
 	uint64_t drained_ns;  /* the same, by a poll that began then and left nothing */
@@ -57,12 +66,12 @@ struct bpf_source {
 static void report_unwatched(void *ctx, uint32_t process, uint64_t since_ns, uint64_t until_ns)
 {
 	struct bpf_source *s = ctx;
-	uint32_t pid = processes_pid(&s->in.session->processes, process);
-	messages_at(&s->in.session->messages, LOG_VERBOSE, "process %u: not watched for %llu us",
-		    pid, (unsigned long long)(until_ns - since_ns) / 1000);
+	uint32_t pid = processes_pid(&s->session->processes, process);
+	messages_at(&s->session->messages, LOG_VERBOSE, "process %u: not watched for %llu us", pid,
+		    (unsigned long long)(until_ns - since_ns) / 1000);
 	/* Without memory for it the next event will fail too, and say so. */
-	if (bpf_losses_unwatched(&s->in.losses, process, since_ns, until_ns))
-		messages_at(&s->in.session->messages, LOG_VERBOSE, "pid %u: no memory", pid);
+	if (bpf_losses_unwatched(&s->losses, process, since_ns, until_ns))
+		messages_at(&s->session->messages, LOG_VERBOSE, "pid %u: no memory", pid);
 }
 
 /* The process that held its probes was killed. */
@@ -70,35 +79,35 @@ static void report_cut(void *ctx, uint32_t process, uint64_t since_ns, uint64_t 
 {
 	struct bpf_source *s = ctx;
 	if (!s->reported_cut)
-		messages_at(&s->in.session->messages, LOG_NORMAL,
+		messages_at(&s->session->messages, LOG_NORMAL,
 			    "process %u: the process that held its probes was killed; they "
 			    "are attached again, and what happened meanwhile is lost",
-			    processes_pid(&s->in.session->processes, process));
+			    processes_pid(&s->session->processes, process));
 	s->reported_cut = true;
-	if (bpf_losses_cut(&s->in.losses, process, since_ns, until_ns))
-		messages_at(&s->in.session->messages, LOG_VERBOSE, "no memory for a loss");
+	if (bpf_losses_cut(&s->losses, process, since_ns, until_ns))
+		messages_at(&s->session->messages, LOG_VERBOSE, "no memory for a loss");
 }
 
 /* Forks assign their children slots of these. */
 static void offer_slots(struct bpf_source *s)
 {
-	while (!s->opt.no_follow && s->in.traced.in_kernel < EBT_FREE_SLOTS) {
-		int slot = bpf_traced_reserve_slot(&s->in.traced);
+	while (!s->opt.no_follow && s->traced.in_kernel < EBT_FREE_SLOTS) {
+		int slot = bpf_traced_reserve_slot(&s->traced);
 		if (slot < 0)
 			return;
 		if (bpf_kernel_push_slot(s->kernel, (uint32_t)slot)) {
-			bpf_traced_free_slot(&s->in.traced, (uint32_t)slot);
+			bpf_traced_free_slot(&s->traced, (uint32_t)slot);
 			return;
 		}
-		bpf_traced_offer_slot(&s->in.traced, (uint32_t)slot);
+		bpf_traced_offer_slot(&s->traced, (uint32_t)slot);
 	}
 }
 
-static void report_in_ring(void *ctx, pid_t pid)
+static void changed(void *ctx, pid_t pid, enum bpf_change change, uint64_t ts)
 {
 	struct bpf_source *s = ctx;
-	if (s->in.changed)
-		s->in.changed(s->in.ctx, pid, BPF_RING_NEEDED, 0);
+	if (s->opt.changed)
+		s->opt.changed(s->opt.ctx, pid, change, ts);
 }
 
 /* Its records have all been received, and its events read. One that claims to be of the future waits
@@ -108,10 +117,10 @@ static bool may_release(void *ctx, const struct bpf_process *proc)
 	struct bpf_source *s = ctx;
 	bool future;
 	if (proc->end_ns >= s->drained_ns ||
-	    !bpf_lanes_release(&s->in.lanes, proc->slot, proc->end_ns, s->complete_ns, &future))
+	    !bpf_lanes_release(&s->lanes, proc->slot, proc->end_ns, s->complete_ns, &future))
 		return false;
 	if (future)
-		processes_ref(&s->in.session->processes, proc->process);
+		processes_ref(&s->session->processes, proc->process);
 	return true;
 }
 
@@ -119,23 +128,23 @@ static bool may_release(void *ctx, const struct bpf_process *proc)
  * nothing is left; -EAGAIN, -ENOBUFS: something is; or -errno. */
 static int dispatch(struct bpf_source *s, bool all)
 {
-	uint64_t end = all || s->in.stopped ? UINT64_MAX : s->in.started_ns + DISPATCH_NS;
+	uint64_t end = all || s->records.stopped ? UINT64_MAX : s->records.started_ns + DISPATCH_NS;
 	for (uint64_t now = now_ns(); now < end; now = now_ns()) {
-		int n = bpf_records_dispatch(&s->in, now + DRAIN_NS);
+		int n = bpf_records_dispatch(&s->records, now + DRAIN_NS);
 		if (n <= 0)
 			return n;
 		n = bpf_kernel_read(s->kernel, false);
 		if (n && n != -ENOBUFS && n != -EAGAIN)
 			return n;
 	}
-	return bpf_spool_bytes(&s->in.spool) ? -EAGAIN : 0;
+	return bpf_spool_bytes(&s->records.spool) ? -EAGAIN : 0;
 }
 
 /* all: also a record that is being written, and however long it takes. */
 static int look(struct bpf_source *s, bool all)
 {
-	s->in.started_ns = s->in.losses.poll_ns = now_ns();
-	if (!s->in.stopped && bpf_records_bytes(&s->in) >= s->in.queue_bytes)
+	bpf_records_begin_poll(&s->records, now_ns());
+	if (!s->records.stopped && bpf_records_bytes(&s->records) >= s->opt.queue_bytes)
 		return 0;
 	/* Counted before the records are read, and the time taken behind it: what was dropped up to
 	 * then has no record behind it that has not been read. */
@@ -143,19 +152,20 @@ static int look(struct bpf_source *s, bool all)
 	int n = bpf_kernel_read(s->kernel, all), err = 0;
 	if (n && n != -ENOBUFS && n != -EAGAIN)
 		return n;
-	uint64_t last = s->in.spool.put;
+	uint64_t last = s->records.spool.put;
 	int left = dispatch(s, all);
 	if (left && left != -ENOBUFS && left != -EAGAIN)
 		return left;
-	bool is_drained = !n && s->in.spool.got >= last;
-	if (is_drained || s->in.stopped)
-		err = bpf_losses_count(&s->in.losses, dropped, s->in.started_ns, counted_ns);
+	bool is_drained = !n && s->records.spool.got >= last;
+	if (is_drained || s->records.stopped)
+		err = bpf_losses_count(&s->losses, dropped, s->records.started_ns, counted_ns);
 	/* Where the queues are full, or a record is being written, it is complete up to the last one. What
 	 * waits for symbols may say more of the events before it. */
-	uint64_t to = s->in.received_ns < s->in.started_ns ? s->in.received_ns : s->in.started_ns;
+	uint64_t to = s->records.received_ns < s->records.started_ns ? s->records.received_ns
+								     : s->records.started_ns;
 	if (is_drained)
-		s->complete_ns = s->drained_ns = s->in.started_ns;
-	else if (to > s->complete_ns && now_ns() >= s->in.retry_ns)
+		s->complete_ns = s->drained_ns = s->records.started_ns;
+	else if (to > s->complete_ns && now_ns() >= s->records.retry_ns)
 		s->complete_ns = to;
 	return err;
 }
@@ -166,7 +176,7 @@ static int drain(void *ctx, uint32_t *dropped)
 	struct bpf_source *s = ctx;
 	*dropped = (uint32_t)bpf_kernel_dropped(s->kernel).nowhere;
 	int err = look(s, true);
-	return err || s->drained_ns == s->in.started_ns ? err : -EAGAIN;
+	return err || s->drained_ns == s->records.started_ns ? err : -EAGAIN;
 }
 
 static int check_pages(struct bpf_source *s, bool all)
@@ -174,38 +184,39 @@ static int check_pages(struct bpf_source *s, bool all)
 	if (!s->opt.pages)
 		return 0;
 	int err = page_spaces_check(&s->pages, now_ns(), all);
-	return err ? err : s->in.error;
+	return err ? err : s->traced.error;
 }
 
 static int bpf_source_poll(struct source *base)
 {
 	struct bpf_source *s = (struct bpf_source *)base;
-	if (s->in.stopped)
+	if (s->records.stopped)
 		return 0;
-	code_frames_poll(s->in.code);
+	code_frames_poll(s->code);
 	int err = look(s, false);
-	if (!err && s->drained_ns == s->in.started_ns)
-		err = bpf_recover(&s->recover, s->kernel, &s->in);
-	bpf_traced_scan_young(&s->in.traced);
-	if (s->in.started_ns >= s->rescan_ns + RESCAN_NS) {
-		bpf_traced_scan_all(&s->in.traced);
-		bpf_recover_late(s->kernel, &s->in);
+	if (!err && s->drained_ns == s->records.started_ns)
+		err = bpf_recover(&s->recover, s->kernel, &s->traced, &s->losses,
+				  s->records.started_ns);
+	bpf_traced_scan_young(&s->traced);
+	if (s->records.started_ns >= s->rescan_ns + RESCAN_NS) {
+		bpf_traced_scan_all(&s->traced);
+		bpf_recover_late(s->kernel, &s->traced, s->records.started_ns);
 		/* Of many processes with many mappings that takes its time. */
-		s->rescan_ns = s->in.started_ns + 4 * (now_ns() - s->in.started_ns);
+		s->rescan_ns = s->records.started_ns + 4 * (now_ns() - s->records.started_ns);
 	}
-	bpf_traced_release(&s->in.traced, may_release, s);
+	bpf_traced_release(&s->traced, may_release, s);
 	offer_slots(s);
 	if (!err)
 		err = check_pages(s, false);
-	s->base.lanes = s->in.lanes.lanes;
+	s->base.lanes = s->lanes.lanes;
 	return err;
 }
 
 static uint64_t bpf_source_horizon(struct source *base, uint32_t lane)
 {
 	struct bpf_source *s = (struct bpf_source *)base;
-	const struct bpf_lane *q = &s->in.lanes.lane[lane];
-	if (!q->count && s->in.stopped)
+	const struct bpf_lane *q = &s->lanes.lane[lane];
+	if (!q->count && s->records.stopped)
 		return UINT64_MAX;
 	return s->complete_ns > s->opt.slack_ns ? s->complete_ns - s->opt.slack_ns : 0;
 }
@@ -213,45 +224,48 @@ static uint64_t bpf_source_horizon(struct source *base, uint32_t lane)
 static int bpf_source_read(struct source *base, uint32_t lane, struct ebt_event *ev, size_t cap)
 {
 	struct bpf_source *s = (struct bpf_source *)base;
-	uint64_t until = s->in.stopped ? UINT64_MAX : bpf_source_horizon(base, lane);
-	size_t n = bpf_lanes_read(&s->in.lanes, lane, until, ev, cap);
+	uint64_t until = s->records.stopped ? UINT64_MAX : bpf_source_horizon(base, lane);
+	size_t n = bpf_lanes_read(&s->lanes, lane, until, ev, cap);
 	if (n)
 		return (int)n;
-	return s->in.stopped ? 0 : -EAGAIN;
+	return s->records.stopped ? 0 : -EAGAIN;
 }
 
 static int bpf_source_stop(struct source *base)
 {
 	struct bpf_source *s = (struct bpf_source *)base;
-	if (s->in.stopped)
+	if (s->records.stopped)
 		return 0;
 	int err = check_pages(s, true);
 	err = err ? err : bpf_source_flush_offcpu(base);
-	s->in.until_ns = s->pages.out.until_ns = now_ns();
-	processes_none_lone(&s->in.session->processes, s->in.until_ns);
+	uint64_t until_ns = now_ns();
+	bpf_records_until(&s->records, until_ns);
+	page_spaces_until(&s->pages, until_ns);
+	processes_none_lone(&s->session->processes, until_ns);
 	bpf_kernel_stop_offcpu(s->kernel);
 	page_faults_detach(&s->faults);
-	bpf_traced_detach(&s->in.traced);
+	bpf_traced_detach(&s->traced);
 	bpf_kernel_stop_links(s->kernel);
 	bpf_kernel_detach(s->kernel);
-	s->in.stopped = true;
-	code_frames_put_off(s->in.code, false);
+	bpf_records_stop(&s->records);
+	code_frames_put_off(s->code, false);
 	if (!err)
 		err = look(s, true);
 	if (!err)
-		err = bpf_recover(&s->recover, s->kernel, &s->in);
-	s->base.lanes = s->in.lanes.lanes;
+		err = bpf_recover(&s->recover, s->kernel, &s->traced, &s->losses,
+				  s->records.started_ns);
+	s->base.lanes = s->lanes.lanes;
 	return err;
 }
 
 void bpf_source_hurry(struct source *base)
 {
 	struct bpf_source *s = (struct bpf_source *)base;
-	code_frames_hurry(s->in.code);
+	code_frames_hurry(s->code);
 	/* Signals do not interrupt that. */
-	uint32_t sites = s->counts.multi ? 0 : s->in.traced.by.links.sites;
+	uint32_t sites = s->counts.multi ? 0 : bpf_traced_sites(&s->traced);
 	if (!s->hurries && sites * UPROBE_PERF_LINK_S > QUICK_S)
-		messages_at(&s->in.session->messages, LOG_NORMAL,
+		messages_at(&s->session->messages, LOG_NORMAL,
 			    "removing %u probes, which takes about %.1f s", sites,
 			    sites * UPROBE_PERF_LINK_S);
 	s->hurries = true;
@@ -262,12 +276,12 @@ static void bpf_source_free(struct source *base)
 	struct bpf_source *s = (struct bpf_source *)base;
 	page_faults_detach(&s->faults);
 	page_spaces_done(&s->pages);
-	bpf_traced_done(&s->in.traced);
+	bpf_traced_done(&s->traced);
 	bpf_kernel_free(s->kernel);
-	bpf_lanes_done(&s->in.lanes);
-	bpf_spool_done(&s->in.spool);
-	event_stacks_free(s->in.stacks);
-	code_frames_free(s->in.code);
+	bpf_lanes_done(&s->lanes);
+	bpf_records_done(&s->records);
+	event_stacks_free(s->stacks);
+	code_frames_free(s->code);
 	free(s);
 }
 
@@ -285,11 +299,11 @@ static const struct source_ops bpf_source_ops = {
 static void report_price(void *ctx, uint32_t sites)
 {
 	struct bpf_source *s = ctx;
-	sites += s->in.traced.by.links.sites;
+	sites += bpf_traced_sites(&s->traced);
 	if (s->priced && sites * UPROBE_PERF_LINK_S < s->priced * UPROBE_PERF_LINK_S + QUICK_S)
 		return;
 	s->priced = sites;
-	messages_at(&s->in.session->messages, LOG_NORMAL,
+	messages_at(&s->session->messages, LOG_NORMAL,
 		    "%s: %u probes have a link each; to remove them at the end takes about %.1f s",
 		    s->opt.attach == BPF_ATTACH_PERF
 			    ? "--attach perf"
@@ -308,8 +322,7 @@ static int attach_link(void *ctx, enum bpf_probe program, int file, pid_t pid,
 	if (fd == -EPERM || fd == -EACCES) {
 		bpf_refuse(&a, &s->link_refusal);
 		/* It will not be permitted later. */
-		s->in.traced.by.env.absent |= 1u << program;
-		s->in.traced.by.env.missed |= 1u << program;
+		bpf_traced_refuse(&s->traced, program);
 	}
 	return fd;
 }
@@ -328,7 +341,7 @@ static int set_ocaml_allocs(void *ctx, uint32_t key, const struct ebt_ocaml_allo
 {
 	struct bpf_source *s = ctx;
 	if (!r)
-		bpf_ocaml_rest(s->kernel, &s->in, key);
+		bpf_ocaml_rest(s->kernel, s->opt.memory, &s->records, key);
 	return bpf_kernel_set_ocaml_allocs(s->kernel, key, r);
 }
 
@@ -342,7 +355,7 @@ static int is_bystander(pid_t pid, void *ctx)
 {
 	struct bpf_source *s = ctx;
 	for (unsigned i = 0; pid > 1 && i < MAX_ANCESTORS; i++) {
-		if (bpf_traced_find(&s->in.traced, pid))
+		if (bpf_traced_find(&s->traced, pid))
 			return 0;
 		pid = process_parent(pid);
 	}
@@ -356,13 +369,13 @@ static bool is_ours(void *ctx, uint64_t dev, uint64_t inode)
 
 static int emit_page_event(void *ctx, const struct ebt_event *ev)
 {
-	return bpf_records_emit(&((struct bpf_source *)ctx)->in, ev);
+	return bpf_records_emit(&((struct bpf_source *)ctx)->records, ev);
 }
 
 static struct mappings *mappings_of(void *ctx, uint32_t process)
 {
 	struct bpf_source *s = ctx;
-	return &processes_announce(&s->in.session->processes, process)->mappings;
+	return &processes_announce(&s->session->processes, process)->mappings;
 }
 
 static void set_pages(struct bpf_source *s)
@@ -378,39 +391,27 @@ static void set_pages(struct bpf_source *s)
 		.mappings = mappings_of,
 		.ctx = s,
 	};
-	s->in.pages = &s->pages;
-	s->in.traced.no_files = true;
-	s->in.traced.hold = false;
-	s->in.traced.unwatched = NULL;
 }
 
-static void set_traced(struct bpf_source *s)
+/* The environment of the attachers: what the options ask for, of what the kernel has loaded. */
+static struct attach_env env_of(struct bpf_source *s)
 {
 	const struct bpf_options *opt = &s->opt;
-	s->in.traced.processes = &s->in.session->processes;
-	s->in.traced.unwatched = report_unwatched;
-	s->in.traced.cut = report_cut;
-	s->in.traced.in_ring = report_in_ring;
-	s->in.traced.ctx = s;
-	s->in.traced.hold = opt->hold;
-	s->in.traced.by.inspect = opt->inspect;
-	s->in.traced.by.links.attach = attach_link;
-	s->in.traced.by.links.holds = link_keeper_holds;
-	s->in.traced.by.links.foreign = count_foreign;
-	s->in.traced.by.links.ctx = s;
-	s->in.traced.by.env = (struct attach_env){
-		.messages = &s->in.session->messages,
+	unsigned has = bpf_kernel_features(s->kernel);
+	return (struct attach_env){
+		.messages = &s->session->messages,
 		.set_runtime = set_runtime,
 		.set_allocs = set_allocs,
 		.set_ocaml_allocs = set_ocaml_allocs,
 		.ctx = s,
 		.memory = opt->memory,
+		.share = !opt->no_follow && s->counts.multi,
 		/* What a program of ours starts comes and goes too fast for links of its own. */
 		.is_ours = opt->hold ? NULL : is_ours,
 		.allocs = opt->allocs,
 		.allocs_only = opt->allocs_only,
 		.no_probes = opt->no_probes,
-		.stacks = opt->stacks,
+		.stacks = opt->stacks && (has >> BPF_STACKS & 1),
 		.watermark_only = opt->watermark_only,
 		.no_ring_request = opt->no_ring_request,
 		.ring_request_always = opt->ring_request_always,
@@ -418,7 +419,53 @@ static void set_traced(struct bpf_source *s)
 		.own_ring_ns = opt->own_ring_ns,
 		.release = opt->release,
 		.unwanted = opt->unwanted,
+		.absent = s->absent,
 	};
+}
+
+static void init_traced(struct bpf_source *s)
+{
+	const struct bpf_options *opt = &s->opt;
+	struct bpf_scanner by = {
+		.inspect = opt->inspect,
+		.links = {.attach = attach_link,
+			  .announce = s->counts.multi ? NULL : report_price,
+			  .holds = link_keeper_holds,
+			  .foreign = count_foreign,
+			  .ctx = s},
+		.env = env_of(s),
+	};
+	bpf_traced_init(&s->traced,
+			&(struct bpf_traced_options){
+				.processes = &s->session->processes,
+				.code = s->code,
+				.pages = opt->pages ? &s->pages : NULL,
+				.hold = opt->hold && !opt->pages,
+				.no_files = opt->pages,
+				.threads = s->threads,
+				.unwatched = opt->pages ? NULL : report_unwatched,
+				.cut = report_cut,
+				.changed = changed,
+				.ctx = s,
+			},
+			&by);
+}
+
+static void init_records(struct bpf_source *s)
+{
+	const struct bpf_options *opt = &s->opt;
+	bpf_records_init(&s->records, &(struct bpf_records_options){
+					      .session = s->session,
+					      .traced = &s->traced,
+					      .lanes = &s->lanes,
+					      .losses = &s->losses,
+					      .code = s->code,
+					      .stacks = s->stacks,
+					      .pages = opt->pages ? &s->pages : NULL,
+					      .queue_bytes = opt->queue_bytes,
+					      .boottime_offset_ns = timens_own().boottime_ns,
+					      .threads = s->threads,
+				      });
 }
 
 static unsigned wanted_features(const struct bpf_options *opt)
@@ -475,35 +522,41 @@ static int new_kernel(struct bpf_source *s)
 					    .multi = s->counts.multi,
 					    .no_follow = opt->no_follow,
 					    .features = wanted_features(opt),
-					    .messages = &s->in.session->messages,
+					    .messages = &s->session->messages,
 					    .receive = bpf_records_take,
-					    .ctx = &s->in};
-	if (s->in.stacks)
-		kernel.stacks = event_stacks_choice(s->in.stacks);
+					    .ctx = &s->records};
+	if (s->stacks)
+		kernel.stacks = event_stacks_choice(s->stacks);
 	int err = bpf_kernel_new(&kernel, &s->kernel);
 	unsigned has = err ? 0 : bpf_kernel_features(s->kernel);
 	for (enum bpf_probe p = 0; p < BPF_PROBES; p++)
 		if (!(has & BPF_FEATURE(bpf_feature_of(p))))
-			s->in.traced.by.env.absent |= 1u << p;
-	s->in.traced.by.env.stacks &= (has >> BPF_STACKS & 1) != 0;
+			s->absent |= 1u << p;
+	s->threads = has >> BPF_BLAME & 1;
 	return err;
 }
 
 static int set_up(struct bpf_source *s)
 {
 	const struct bpf_options *opt = &s->opt;
-	int err = bpf_lanes_init(&s->in.lanes);
+	int err = bpf_lanes_init(&s->lanes);
 	if (!err)
-		err = code_frames_new(s->in.session, &s->in.code);
+		err = code_frames_new(s->session, &s->code);
 	if (!err) {
-		code_frames_read_by(s->in.code, opt->memory);
-		code_frames_put_off(s->in.code, true);
+		code_frames_read_by(s->code, opt->memory);
+		code_frames_put_off(s->code, true);
 	}
-	s->in.traced.code = s->in.code;
 	if (!err && opt->stacks)
-		err = event_stacks_new(s->in.session, opt->stack_globs, opt->stack_glob_count,
-				       opt->stack_pause_ns, &s->in.stacks);
-	return err ? err : new_kernel(s);
+		err = event_stacks_new(s->session, opt->stack_globs, opt->stack_glob_count,
+				       opt->stack_pause_ns, &s->stacks);
+	if (!err)
+		err = new_kernel(s);
+	if (err)
+		return err;
+	set_pages(s);
+	init_traced(s);
+	init_records(s);
+	return 0;
 }
 
 /* Of an error of a process that is attached to. Writes "what: why" to reason, of BPF_REASON_BYTES;
@@ -531,22 +584,16 @@ int bpf_source_new(struct session *session, const struct bpf_options *opt, struc
 	if (!s)
 		return explain(-ENOMEM, "bpf", reason);
 	s->base.ops = &bpf_source_ops;
-	s->in.session = session;
-	s->in.boottime_offset_ns = timens_own().boottime_ns;
+	s->session = session;
 	s->opt = *opt;
 	if (!s->opt.ring_bytes)
 		s->opt.ring_bytes = DEFAULT_RING_BYTES;
-	s->in.queue_bytes = opt->queue_bytes ? opt->queue_bytes : DEFAULT_QUEUE_BYTES;
-	s->in.changed = opt->changed;
-	s->in.ctx = opt->ctx;
+	if (!s->opt.queue_bytes)
+		s->opt.queue_bytes = DEFAULT_QUEUE_BYTES;
 	if (!s->opt.slack_ns)
 		s->opt.slack_ns = DEFAULT_SLACK_NS;
-	set_traced(s);
-	set_pages(s);
 	s->counts.multi = opt->attach != BPF_ATTACH_PERF &&
 			  (opt->attach == BPF_ATTACH_MULTI || uprobe_multi_works());
-	s->in.traced.by.env.share = !opt->no_follow && s->counts.multi;
-	s->in.traced.by.links.announce = s->counts.multi ? NULL : report_price;
 	int err = set_up(s);
 	if (err)
 		explain(err, "cannot load the BPF programs", reason);
@@ -559,11 +606,11 @@ int bpf_source_new(struct session *session, const struct bpf_options *opt, struc
 	s->faults.children = !opt->no_follow;
 	bpf_kernel_fault_programs(s->kernel, opt->pages ? BPF_PAGES : BPF_FAULTS, &s->faults.begin,
 				  &s->faults.end);
-	s->base.lanes = s->in.lanes.lanes;
-	s->in.threads = bpf_kernel_features(s->kernel) >> BPF_BLAME & 1;
+	s->base.lanes = s->lanes.lanes;
 	offer_slots(s);
-	s->rescan_ns = s->recover.since_ns = now_ns();
-	bpf_losses_init(&s->in.losses, &s->in.lanes, &s->in.traced, s->rescan_ns);
+	s->rescan_ns = now_ns();
+	bpf_recover_init(&s->recover, s->rescan_ns);
+	bpf_losses_init(&s->losses, &s->lanes, &s->traced, s->rescan_ns);
 	*ret = &s->base;
 	return 0;
 }
@@ -574,10 +621,11 @@ static struct bpf_process *find_child(struct bpf_source *s, pid_t pid)
 {
 	uint32_t slot;
 	int err = look(s, true);
-	if (!err && !bpf_traced_find(&s->in.traced, pid) && bpf_kernel_find(s->kernel, pid, &slot))
-		bpf_records_add_child(&s->in, pid, slot, &(struct bpf_birth){0});
-	s->base.lanes = s->in.lanes.lanes;
-	return bpf_traced_find(&s->in.traced, pid);
+	if (!err && !bpf_traced_find(&s->traced, pid) && bpf_kernel_find(s->kernel, pid, &slot))
+		bpf_traced_add_child(&s->traced, pid, slot, &(struct bpf_birth){0},
+				     s->records.started_ns);
+	s->base.lanes = s->lanes.lanes;
+	return bpf_traced_find(&s->traced, pid);
 }
 
 /* What is refused of all processes is known before. */
@@ -593,28 +641,28 @@ static void report_untimed(const struct messages *messages, pid_t pid, int err)
 /* First among the traced, so that no child is born unseen while its parent is attached. */
 static struct bpf_process *add_process(struct bpf_source *s, pid_t pid)
 {
-	struct bpf_process *proc = bpf_traced_find(&s->in.traced, pid);
+	struct bpf_process *proc = bpf_traced_find(&s->traced, pid);
 	if (!proc)
 		proc = find_child(s, pid);
-	int slot = proc ? 0 : bpf_traced_reserve_slot(&s->in.traced);
+	int slot = proc ? 0 : bpf_traced_reserve_slot(&s->traced);
 	if (proc || slot < 0)
 		return proc;
 	int err = bpf_kernel_add(s->kernel, pid, (uint32_t)slot);
 	if (err == -EEXIST)
 		proc = find_child(s, pid);
 	if (proc) {
-		bpf_traced_free_slot(&s->in.traced, (uint32_t)slot);
+		bpf_traced_free_slot(&s->traced, (uint32_t)slot);
 		return proc;
 	}
 	if (err)
-		messages_at(&s->in.session->messages, LOG_VERBOSE,
+		messages_at(&s->session->messages, LOG_VERBOSE,
 			    "pid %d: children are not followed: %s", pid, strerror(-err));
 	/* Children inherit it. */
 	if (s->faults.begin >= 0 && (err = page_faults_attach(&s->faults, pid)) < 0)
-		report_untimed(&s->in.session->messages, pid, err);
-	proc = bpf_records_add(&s->in, pid, (uint32_t)slot, NULL);
+		report_untimed(&s->session->messages, pid, err);
+	proc = bpf_traced_begin(&s->traced, (uint32_t)slot, pid, NULL);
 	if (!proc)
-		bpf_traced_free_slot(&s->in.traced, (uint32_t)slot);
+		bpf_traced_free_slot(&s->traced, (uint32_t)slot);
 	return proc;
 }
 
@@ -623,10 +671,7 @@ static int attach_pages(struct bpf_source *s, struct bpf_process *proc)
 {
 	if (proc->pages.space)
 		return 1;
-	processes_announce(&s->in.session->processes, proc->process)->page_bytes =
-		s->pages.out.page_bytes;
-	int err = page_user_begin(&s->pages, &proc->pages, proc->pid, proc->process,
-				  EBT_PAGE_SNAPSHOT);
+	int err = bpf_traced_begin_pages(&s->traced, proc);
 	int n = err ? err : page_faults_attach(&s->faults, proc->pid);
 	if (n < 0)
 		return n;
@@ -638,7 +683,7 @@ void bpf_source_record_code(struct source *base, pid_t pid)
 {
 	struct bpf_source *s = (struct bpf_source *)base;
 	if (s->opt.stacks || s->opt.allocs)
-		code_frames_record(s->in.code, pid);
+		code_frames_record(s->code, pid);
 }
 
 int bpf_source_attach(struct source *base, pid_t pid, char *reason)
@@ -646,26 +691,26 @@ int bpf_source_attach(struct source *base, pid_t pid, char *reason)
 	struct bpf_source *s = (struct bpf_source *)base;
 	char what[64];
 	snprintf(what, sizeof(what), "cannot attach to pid %d", pid);
-	if (pid <= 0 || s->in.stopped)
+	if (pid <= 0 || s->records.stopped)
 		return explain(-EINVAL, what, reason);
 	struct bpf_process *proc = add_process(s, pid);
 	if (!proc)
 		return explain(-ENOMEM, what, reason);
-	int n = s->opt.pages ? attach_pages(s, proc) : bpf_traced_scan(&s->in.traced, proc);
+	int n = s->opt.pages ? attach_pages(s, proc) : bpf_traced_scan(&s->traced, proc);
 	bool refused = (n == -EPERM || n == -EACCES) && s->link_refusal.err;
 	/* Blame needs no link. */
-	if (refused && s->in.threads)
+	if (refused && s->threads)
 		n = 0;
-	int err = s->in.threads && n >= 0 ? bpf_kernel_begin_offcpu(s->kernel) : 0;
+	int err = s->threads && n >= 0 ? bpf_kernel_begin_offcpu(s->kernel) : 0;
 	if (err)
-		messages_at(&s->in.session->messages, LOG_NORMAL,
+		messages_at(&s->session->messages, LOG_NORMAL,
 			    "pid %d: its threads are not all known: %s", pid, strerror(-err));
-	s->base.lanes = s->in.lanes.lanes;
+	s->base.lanes = s->lanes.lanes;
 	if (n >= 0)
 		return n;
 	bpf_kernel_remove(s->kernel, pid);
 	page_user_end(&s->pages, &proc->pages, now_ns());
-	bpf_traced_end(&s->in.traced, proc);
+	bpf_traced_end(&s->traced, proc);
 	if (!refused)
 		return explain(n == -ENOENT ? -ESRCH : n, what, reason);
 	snprintf(reason, BPF_REASON_BYTES, "%.40s: %s", what, s->link_refusal.why);
@@ -683,7 +728,7 @@ const struct bpf_refusal *bpf_source_missed(struct source *base, enum bpf_featur
 	for (enum bpf_probe p = 0; p < BPF_PROBES; p++) {
 		unsigned program = 1u << p;
 		*ret = bpf_feature_of(p);
-		if (!(s->in.traced.by.env.missed & program & ~s->reported))
+		if (!(s->traced.by.env.missed & program & ~s->reported))
 			continue;
 		s->reported |= program;
 		const struct bpf_refusal *why = bpf_kernel_refusal(s->kernel, *ret);
@@ -698,7 +743,7 @@ const struct bpf_refusal *bpf_source_missed(struct source *base, enum bpf_featur
 int bpf_source_flush_offcpu(struct source *base)
 {
 	struct bpf_source *s = (struct bpf_source *)base;
-	if (!s->in.threads || s->in.stopped)
+	if (!s->threads || s->records.stopped)
 		return 0;
 	/* First, so that there is room. */
 	int err = look(s, false);
@@ -706,7 +751,7 @@ int bpf_source_flush_offcpu(struct source *base)
 		err = bpf_kernel_flush_offcpu(s->kernel);
 	if (!err)
 		err = look(s, false);
-	s->base.lanes = s->in.lanes.lanes;
+	s->base.lanes = s->lanes.lanes;
 	return err;
 }
 
@@ -725,12 +770,12 @@ void bpf_source_counts(struct source *base, struct bpf_counts *ret)
 	struct bpf_source *s = (struct bpf_source *)base;
 	struct ebt_dropped dropped = bpf_kernel_dropped(s->kernel);
 	*ret = s->counts;
-	ret->events = s->in.events;
+	ret->events = s->records.events;
 	ret->dropped_in_ring = dropped.in_ring;
 	ret->dropped = dropped.nowhere;
 	ret->dropped_stacks = dropped.stacks;
-	ret->sites = s->in.traced.by.links.sites;
-	ret->alloc_sites = s->in.traced.by.env.alloc_sites;
-	ret->ocaml_sites = s->in.traced.by.env.ocaml_sites;
+	ret->sites = bpf_traced_sites(&s->traced);
+	ret->alloc_sites = s->traced.by.env.alloc_sites;
+	ret->ocaml_sites = s->traced.by.env.ocaml_sites;
 	ret->pages = s->pages.out.counts;
 }

@@ -16,7 +16,7 @@
 #include "session/session.h"
 #include "source/bpf/kernel.h"
 #include "source/bpf/reason.h"
-#include "source/bpf/records.h"
+#include "source/bpf/traced.h"
 #include "stream/source.h"
 
 #include <ebtrace/cursor.h>

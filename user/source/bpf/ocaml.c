@@ -56,14 +56,15 @@ static void add_rest(struct bpf_records *in, const struct ebt_ocaml_allocs *r,
 		bpf_records_receive(in, &rec, sizeof(rec));
 }
 
-void bpf_ocaml_rest(struct bpf_kernel *k, struct bpf_records *in, uint32_t key)
+void bpf_ocaml_rest(struct bpf_kernel *k, struct memory_reader *memory, struct bpf_records *in,
+		    uint32_t key)
 {
 	struct ebt_ocaml_allocs r;
 	struct ebt_ocaml_domain d;
 	if (!bpf_kernel_get_ocaml_allocs(k, key, &r) || !r.period)
 		return;
-	const struct bpf_process *proc = bpf_traced_get(&in->traced, r.slot);
-	struct remote of = {in->traced.by.env.memory, proc ? proc->pid : 0};
+	const struct bpf_process *proc = bpf_traced_get(in->opt.traced, r.slot);
+	struct remote of = {memory, proc ? proc->pid : 0};
 	uint64_t minor = r.small_rest, large = r.large_ended;
 	for (uint32_t i = 0, absent = 0; i < MAX_DOMAINS && absent < MAX_ABSENT; i++, absent++) {
 		if (!bpf_kernel_take_domain(k, key, i, &d))
@@ -75,7 +76,7 @@ void bpf_ocaml_rest(struct bpf_kernel *k, struct bpf_records *in, uint32_t key)
 	}
 	uint64_t other = large > r.large && large - r.large < MAX_WORDS ? large - r.large : 0;
 	messages_at(
-		&in->session->messages, LOG_VERBOSE,
+		&in->opt.session->messages, LOG_VERBOSE,
 		"pid %d: no sample stands for %llu words in minor heaps, %llu large ones and %llu "
 		"others of the major heap",
 		of.pid, (unsigned long long)minor, (unsigned long long)r.large_rest,

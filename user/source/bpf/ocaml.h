@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What an OCaml runtime whose allocations are probed has allocated and no sample stands for: of each
- * domain since its last sample, and large allocations beyond the limit of the rate.
+ * OCaml's own part of the source, apart from bpf.c, which names no language: what an OCaml runtime whose
+ * allocations are probed has allocated and no sample stands for, of each domain since its last sample,
+ * and large allocations beyond the limit of the rate.
  */
 #ifndef SOURCE_BPF_OCAML_H
 #define SOURCE_BPF_OCAML_H
@@ -10,6 +11,7 @@
 #include "source/bpf/records.h"
 
 /* The probes of the runtime are about to be removed: adds the records of the rest. */
-void bpf_ocaml_rest(struct bpf_kernel *k, struct bpf_records *in, uint32_t key);
+void bpf_ocaml_rest(struct bpf_kernel *k, struct memory_reader *memory, struct bpf_records *in,
+		    uint32_t key);
 
 #endif

@@ -14,11 +14,11 @@
 
 #include "bpf/abi.h"
 #include "codec/ring/ids.h"
-#include "proc/process.h"
 #include "proc/usage.h"
+#include "session/offcpu.h"
+#include "session/pause_usage.h"
 #include "session/processes.h"
 #include "session/release.h"
-#include "source/bpf/account.h"
 
 /* The layout of a record of the ring buffer (bpf/abi.h), by its type: where its body ends, what its time
  * is, whether it is an event. */
@@ -80,223 +80,40 @@ static size_t bpf_record_payload(const struct ebt_record *head, size_t size, siz
 	return head->size < size - body ? head->size : size - body;
 }
 
-/*
- * What was lost on the way from the BPF programs, as EBT_LOST events in their place in time. Each
- * record has the count of the events that had been dropped when it was reserved (bpf/abi.h):
- *
- *   counted   The first record with a higher count is preceded by a loss of so many events, of the
- *             process if only one is traced, in the lane of the record and of its time. It cuts all
- *             spans that no ring has. What no record follows is counted at the end of a poll.
- *   cut       Lanes are not in the order of the records. Where the count has grown between two events
- *             of a lane, and no counted loss is between their times, a loss of 0 events precedes the
- *             second one: of the domain, or of the process for threads outside of any.
- *
- * So a lane has a loss between two events if anything of it may be missing there, wherever the
- * tracer was when it was dropped. `since` is a time before which none of it was dropped.
- */
-
-void bpf_losses_init(struct bpf_losses *l, struct bpf_lanes *lanes, const struct bpf_traced *traced,
-		     uint64_t begin_ns)
-{
-	*l = (struct bpf_losses){
-		.lanes = lanes, .traced = traced, .since_ns = begin_ns, .read_ns = begin_ns};
-}
-
-static struct ebt_event new_loss(uint32_t process, uint64_t events, uint64_t since_ns, uint64_t ts)
-{
-	return (struct ebt_event){
-		.ts = ts,
-		.pos = since_ns < ts ? since_ns : ts,
-		.process = process,
-		.kind = EBT_LOST,
-		.domain = EBT_NO_DOMAIN,
-		.cpu = EBT_NO_CPU,
-		.flags = EBT_F_BPF,
-		.arg = {events, 0},
-	};
-}
-
-/* Queues a counted loss, in the lane of a domain. */
-static int add_counted(struct bpf_losses *l, uint32_t slot, uint16_t domain, uint64_t events,
-		       uint64_t since_ns, uint64_t ts)
-{
-	bool alone = l->traced->last_serial == 1;
-	struct ebt_event ev =
-		new_loss(alone ? l->traced->first_process : PROCESS_UNKNOWN, events, since_ns, ts);
-	processes_none_lone(l->traced->processes, ev.pos);
-	l->last_ns = ts;
-	return bpf_lanes_put(l->lanes, slot, domain, &ev);
-}
-
-/* A record of a lane with this count of dropped events was received. 0 or -ENOMEM. */
-static int bpf_losses_record(struct bpf_losses *l, uint32_t slot, uint16_t domain, uint64_t ts,
-			     uint32_t dropped)
-{
-	int32_t more = (int32_t)(dropped - (uint32_t)l->seen);
-	l->is_here = more > 0;
-	if (more > 0) {
-		/* The time may be one that the traced program made up. */
-		uint64_t now = ts > l->poll_ns ? now_ns() : ts, at = ts < now ? ts : now;
-		int err = add_counted(l, slot, domain, (uint64_t)more, l->since_ns, at);
-		if (err)
-			return err;
-		l->seen += (uint64_t)more;
-	}
-	if (more >= 0 && ts > l->since_ns && ts <= l->poll_ns)
-		l->since_ns = ts;
-	return 0;
-}
-
-/* The event of such a record is queued next, of the program and in no ring. 0 or -ENOMEM. */
-static int bpf_losses_event(struct bpf_losses *l, uint32_t slot, const struct ebt_event *ev,
-			    uint32_t dropped)
-{
-	struct bpf_last *last = bpf_lanes_last(l->lanes, slot, ev->domain, ev->tid);
-	if (!last)
-		return -ENOMEM;
-	bool misses = last->is_known && (int32_t)(dropped - last->dropped) > 0;
-	bool is_cut = l->is_here || (l->last_ns > last->ts && l->last_ns < ev->ts);
-	int err = 0;
-	if (misses && !is_cut) {
-		struct ebt_event cut = new_loss(ev->process, 0, last->ts, ev->ts);
-		cut.domain = ev->domain;
-		cut.tid = ev->tid;
-		err = bpf_lanes_put(l->lanes, slot, ev->domain, &cut);
-	}
-	*last = (struct bpf_last){.ts = ev->ts, .dropped = dropped, .is_known = true};
-	return err;
-}
-
-int bpf_losses_count(struct bpf_losses *l, uint64_t dropped, uint64_t from_ns, uint64_t now_ns)
-{
-	uint64_t strays = l->strays - l->reported, more = dropped > l->seen ? dropped - l->seen : 0;
-	uint64_t since = strays && l->read_ns < l->since_ns ? l->read_ns : l->since_ns;
-	int err = 0;
-	if (strays + more)
-		err = add_counted(l, 0, EBT_NO_DOMAIN, strays + more, since, now_ns);
-	if (err)
-		return err;
-	l->seen += more;
-	l->reported = l->strays;
-	l->read_ns = from_ns;
-	if (from_ns > l->since_ns)
-		l->since_ns = from_ns;
-	return 0;
-}
-
-int bpf_losses_children(struct bpf_losses *l, uint64_t since_ns)
-{
-	struct ebt_event ev = new_loss(PROCESS_UNKNOWN, EBT_LOST_UNCOUNTED, since_ns, l->poll_ns);
-	return bpf_lanes_add(l->lanes, 0, &ev);
-}
-
-int bpf_losses_cut(struct bpf_losses *l, uint32_t process, uint64_t since_ns, uint64_t until_ns)
-{
-	struct ebt_event ev = new_loss(process, EBT_LOST_UNCOUNTED, since_ns, until_ns);
-	return bpf_lanes_add(l->lanes, 0, &ev);
-}
-
-int bpf_losses_unwatched(struct bpf_losses *l, uint32_t process, uint64_t since_ns,
-			 uint64_t until_ns)
-{
-	struct ebt_event ev = new_loss(process, EBT_LOST_UNCOUNTED, since_ns, until_ns);
-	ev.flags |= EBT_F_HISTORY;
-	return bpf_lanes_add(l->lanes, 0, &ev);
-}
-
 /* Between two looks at a record that waits for symbols. */
 #define RETRY_NS 2000000u
 
-static void notify(struct bpf_records *s, pid_t pid, enum bpf_change change, uint64_t ts)
+void bpf_records_init(struct bpf_records *s, const struct bpf_records_options *opt)
 {
-	if (s->changed)
-		s->changed(s->ctx, pid, change, ts);
+	*s = (struct bpf_records){.opt = *opt};
 }
 
-/* With its start as /proc has it, if it is not known: one that is not there has just been there, and is
- * the newest with its pid. */
-static int begin_process(struct processes *ps, pid_t pid, const struct process_start *start,
-			 uint32_t *ret)
+void bpf_records_done(struct bpf_records *s)
 {
-	struct usage u;
-	if (start && start->known)
-		return processes_begin(ps, (uint32_t)pid, start, ret);
-	if (usage_read(pid, &u))
-		return processes_of(ps, (uint32_t)pid, ret);
-	struct process_start of_proc = {.boot_ns = u.start_boot_ns, .known = true};
-	return processes_begin(ps, (uint32_t)pid, &of_proc, ret);
+	bpf_spool_done(&s->spool);
 }
 
-struct bpf_process *bpf_records_add(struct bpf_records *s, pid_t pid, uint32_t slot,
-				    const struct process_start *start)
+void bpf_records_begin_poll(struct bpf_records *s, uint64_t now_ns)
 {
-	uint32_t process;
-	if (begin_process(&s->session->processes, pid, start, &process))
-		return NULL;
-	/* The kernel reports each thread from before this on. */
-	if (s->threads && process_has_one_thread(pid))
-		processes_lone(&s->session->processes, process, now_ns());
-	return bpf_traced_add(&s->traced, slot, pid, process);
+	s->started_ns = now_ns;
+	bpf_losses_begin_poll(s->opt.losses, now_ns);
+}
+
+void bpf_records_until(struct bpf_records *s, uint64_t now_ns)
+{
+	s->until_ns = now_ns;
+}
+
+void bpf_records_stop(struct bpf_records *s)
+{
+	s->stopped = true;
+	bpf_traced_stop(s->opt.traced);
 }
 
 int bpf_records_emit(struct bpf_records *s, const struct ebt_event *ev)
 {
 	s->events++;
-	return bpf_lanes_add(&s->lanes, 0, ev);
-}
-
-static void keep_error(struct bpf_records *s, int err)
-{
-	if (err && !s->error)
-		s->error = err;
-}
-
-void bpf_records_end(struct bpf_records *s, struct bpf_process *proc, uint64_t ts)
-{
-	if (s->pages)
-		keep_error(s, page_user_end(s->pages, &proc->pages, ts));
-	processes_ended(&s->session->processes, proc->process, clock_ns(CLOCK_BOOTTIME));
-	bpf_traced_end(&s->traced, proc);
-}
-
-/* The child has its parent's pages: its own copies, or, as long as it shares memory, the same. */
-static int begin_pages(struct bpf_records *s, struct bpf_process *child,
-		       const struct bpf_birth *birth)
-{
-	struct page_user *parent = NULL;
-	processes_announce(&s->session->processes, child->process)->page_bytes =
-		s->pages->out.page_bytes;
-	if (birth->parent && birth->shares_memory)
-		parent = &bpf_traced_get(&s->traced, birth->parent->slot)->pages;
-	if (parent)
-		return page_user_share(s->pages, &child->pages, child->pid, child->process, parent);
-	return page_user_begin(s->pages, &child->pages, child->pid, child->process, EBT_PAGE_FORK);
-}
-
-void bpf_records_add_child(struct bpf_records *s, pid_t pid, uint32_t slot,
-			   const struct bpf_birth *birth)
-{
-	const struct bpf_process *parent = birth->parent;
-	if (s->stopped || bpf_traced_get(&s->traced, slot))
-		return;
-	bpf_traced_take_slot(&s->traced, slot);
-	/* The pid is used again: the record of its end was dropped. */
-	struct bpf_process *old = bpf_traced_find(&s->traced, pid);
-	if (old)
-		bpf_records_end(s, old, s->started_ns);
-	struct bpf_process *proc = bpf_records_add(s, pid, slot, &birth->start);
-	if (!proc)
-		return;
-	struct process *child = processes_at(&s->session->processes, proc->process);
-	child->begun_in_run = true;
-	if (parent)
-		child->parent_pid = (uint32_t)parent->pid;
-	process_set_clock(child, birth->clock_ahead_ns);
-	if (s->pages)
-		keep_error(s, begin_pages(s, proc, birth));
-	if (birth->ts)
-		bpf_traced_fork(&s->traced, proc, parent, birth->ts);
-	notify(s, pid, BPF_FORKED, birth->ts);
+	return bpf_lanes_add(s->opt.lanes, 0, ev);
 }
 
 /* As stat() has it. */
@@ -316,7 +133,7 @@ static const char *exec_path(const struct ebt_process_record *rec, size_t payloa
 static struct process_start start_of(const struct bpf_records *s,
 				     const struct ebt_process_record *rec)
 {
-	uint64_t boot_ns = rec->start_boot_ns + (uint64_t)s->boottime_offset_ns;
+	uint64_t boot_ns = rec->start_boot_ns + (uint64_t)s->opt.boottime_offset_ns;
 	return (struct process_start){.boot_ns = usage_whole_ticks_ns(boot_ns),
 				      .known = rec->start_boot_ns != 0};
 }
@@ -325,7 +142,7 @@ static struct process_start start_of(const struct bpf_records *s,
 static int find_process(const struct bpf_records *s, const struct ebt_process_record *rec,
 			uint32_t *ret)
 {
-	struct processes *ps = &s->session->processes;
+	struct processes *ps = &s->opt.session->processes;
 	struct process_start start = start_of(s, rec);
 	bool is_own = start.known && rec->head.site != EBT_PROCESS_FORK;
 	int err = is_own ? processes_begin(ps, rec->pid, &start, ret)
@@ -347,7 +164,7 @@ static int collect_objects(struct bpf_records *s, struct bpf_process *proc,
 	ev.id = 0;
 	for (ssize_t i = 0; i < n && !err; i++) {
 		ev.arg[0] = object[i];
-		err = bpf_lanes_add(&s->lanes, proc->slot, &ev);
+		err = bpf_lanes_add(s->opt.lanes, proc->slot, &ev);
 	}
 	if (n >= 0)
 		free(object);
@@ -357,7 +174,7 @@ static int collect_objects(struct bpf_records *s, struct bpf_process *proc,
 static int receive_process(struct bpf_records *s, const struct ebt_process_record *rec,
 			   size_t payload)
 {
-	struct bpf_process *proc = bpf_traced_get(&s->traced, rec->head.slot);
+	struct bpf_process *proc = bpf_traced_get(s->opt.traced, rec->head.slot);
 	pid_t pid = (pid_t)rec->pid;
 	struct ebt_event ev = {
 		.ts = rec->ts,
@@ -371,37 +188,37 @@ static int receive_process(struct bpf_records *s, const struct ebt_process_recor
 		.id = rec->head.site,
 		.arg = {rec->head.site == EBT_PROCESS_FORK ? rec->child_pid : 0, 0},
 	};
-	struct processes *ps = &s->session->processes;
+	struct processes *ps = &s->opt.session->processes;
 	int err = 0;
 	if (!proc)
 		err = find_process(s, rec, &ev.process);
 	if (!err && proc && rec->head.site == EBT_PROCESS_EXEC)
 		err = collect_objects(s, proc, &ev);
 	if (!err)
-		err = bpf_lanes_add(&s->lanes, rec->head.slot, &ev);
+		err = bpf_lanes_add(s->opt.lanes, rec->head.slot, &ev);
 	if (rec->head.site == EBT_PROCESS_FORK) {
 		struct bpf_birth birth = {proc, start_of(s, rec), rec->shares_memory ? 0 : rec->ts,
 					  rec->shares_memory != 0, rec->clock_ahead_ns};
-		bpf_records_add_child(s, (pid_t)rec->child_pid, rec->child_slot, &birth);
+		bpf_traced_add_child(s->opt.traced, (pid_t)rec->child_pid, rec->child_slot, &birth,
+				     s->started_ns);
 	} else if (proc && rec->head.site == EBT_PROCESS_EXEC) {
 		process_set_clock(processes_at(ps, proc->process), rec->clock_ahead_ns);
-		if (s->threads)
+		if (s->opt.threads)
 			processes_lone(ps, proc->process, rec->ts);
-		if (!s->stopped)
-			bpf_traced_exec(&s->traced, proc, rec->ts,
-					&(struct bpf_program){.dev = device(rec->device),
-							      .inode = rec->inode,
-							      .path = exec_path(rec, payload)});
-		if (s->pages)
-			err = page_user_exec(s->pages, &proc->pages, rec->mm, rec->ts);
-		notify(s, pid, BPF_EXECED, rec->ts);
+		bpf_traced_exec(s->opt.traced, proc, rec->ts,
+				&(struct bpf_program){.dev = device(rec->device),
+						      .inode = rec->inode,
+						      .path = exec_path(rec, payload)});
+		if (s->opt.pages)
+			err = page_user_exec(s->opt.pages, &proc->pages, rec->mm, rec->ts);
+		bpf_traced_notify(s->opt.traced, pid, BPF_EXECED, rec->ts);
 	} else if (proc && rec->head.site == EBT_PROCESS_EXIT) {
-		bpf_records_end(s, proc, rec->ts);
-		notify(s, pid, BPF_EXITED, rec->ts);
+		bpf_traced_exited(s->opt.traced, proc, rec->ts);
+		bpf_traced_notify(s->opt.traced, pid, BPF_EXITED, rec->ts);
 	} else if (!proc && rec->head.site == EBT_PROCESS_EXIT &&
-		   bpf_traced_take_slot(&s->traced, rec->head.slot)) {
+		   bpf_traced_take_slot(s->opt.traced, rec->head.slot)) {
 		/* The record of its fork was dropped: its slot waits for nobody. */
-		bpf_traced_free_slot(&s->traced, rec->head.slot);
+		bpf_traced_free_slot(s->opt.traced, rec->head.slot);
 	}
 	return err;
 }
@@ -415,15 +232,15 @@ static void receive_control(struct bpf_records *s, struct bpf_process *proc, uin
 	unsigned i = (unsigned)site - EBT_SITE_RING_START;
 	/* The library of the ring may have been loaded just now, with markers of its own. */
 	if (site == EBT_SITE_RING_START && !s->stopped)
-		bpf_traced_scan(&s->traced, proc);
+		bpf_traced_scan(s->opt.traced, proc);
 	if (i < sizeof(changes) / sizeof(*changes))
-		notify(s, proc->pid, changes[i], ts);
+		bpf_traced_notify(s->opt.traced, proc->pid, changes[i], ts);
 }
 
 /* Names the process's producer before its first event is emitted. */
 static void name_runtime(struct bpf_records *s, struct bpf_process *proc, enum ebt_release release)
 {
-	struct process *p = processes_announce(&s->session->processes, proc->process);
+	struct process *p = processes_announce(&s->opt.session->processes, proc->process);
 	struct traits traits = release_traits(release);
 	/* What has a ring of another producer besides is of that. */
 	if (*p->producer) {
@@ -433,13 +250,62 @@ static void name_runtime(struct bpf_records *s, struct bpf_process *proc, enum e
 	p->traits = traits;
 	if (!*p->producer)
 		snprintf(p->producer, sizeof(p->producer), "%s", ring_release_name(release));
-	proc->named = true;
+	bpf_process_named(proc);
+}
+
+/* Makes an interval without a CPU the arguments of an EBT_OFFCPU. 0 or -ENOMEM. */
+static int put_offcpu(struct session *s, struct ebt_event *ev, const struct ebt_offcpu_record *rec)
+{
+	struct offcpu o = {
+		.begin_ns = rec->from < rec->ts ? rec->from : rec->ts,
+		.end_ns = rec->ts,
+		.run_delay_ns = rec->run_delay,
+		.reason = (enum ebt_offcpu_reason)rec->head.site,
+		.syscall = rec->syscall,
+		.waker = rec->waker,
+		.runner = rec->runner,
+		.runner_cpu = rec->runner_cpu,
+		.interrupt = rec->interrupt,
+		.open = rec->open,
+	};
+	if (rec->woken && rec->woken < rec->ts)
+		o.wait_ns = rec->ts - (rec->woken > o.begin_ns ? rec->woken : o.begin_ns);
+	memcpy(o.waker_comm, rec->waker_comm, sizeof(o.waker_comm));
+	memcpy(o.runner_comm, rec->runner_comm, sizeof(o.runner_comm));
+	return offcpu_put(s, ev, &o);
+}
+
+_Static_assert(EBT_USAGE_UNKNOWN == PAUSE_UNKNOWN, "both say so in the same way");
+
+/* Makes the counts of a pause, if the payload is these, the arguments of an EBT_END. 0 or -ENOMEM. */
+static int put_pause(struct bpf_records *s, struct ebt_event *ev, const void *payload, size_t bytes)
+{
+	struct ebt_usage u;
+	if (ev->kind != EBT_END || bytes < sizeof(u))
+		return 0;
+	memcpy(&u, payload, sizeof(u));
+	if (u.run_delay == EBT_USAGE_UNKNOWN && !s->lacks_counts) {
+		messages_at(&s->opt.session->messages, LOG_NORMAL,
+			    "this kernel does not count how long a thread waits for a CPU "
+			    "(CONFIG_SCHED_INFO): pauses are shown without");
+		s->lacks_counts = true;
+	}
+	return pause_usage_put(s->opt.session, ev,
+			       &(struct pause_usage){{
+				       [PAUSE_RUN_DELAY] = u.run_delay,
+				       [PAUSE_VOLUNTARY] = u.voluntary,
+				       [PAUSE_INVOLUNTARY] = u.involuntary,
+				       [PAUSE_MINOR_FAULTS] = u.minor_faults,
+				       [PAUSE_MAJOR_FAULTS] = u.major_faults,
+				       [PAUSE_MIGRATIONS] = u.migrations,
+				       [PAUSE_FAULT_NS] = u.fault_ns,
+			       }});
 }
 
 static int queue(struct bpf_records *s, struct bpf_process *proc, struct ebt_event *ev)
 {
-	if (s->stacks)
-		event_stacks_give(s->stacks, proc->slot, ev);
+	if (s->opt.stacks)
+		event_stacks_give(s->opt.stacks, proc->slot, ev);
 	/* Lane 0 holds back what is newer than its horizon: for ever, if the traced program says
 	 * that it comes from the future. */
 	if (ev->domain == EBT_NO_DOMAIN && ev->ts > s->started_ns) {
@@ -450,8 +316,8 @@ static int queue(struct bpf_records *s, struct bpf_process *proc, struct ebt_eve
 	s->events++;
 	/* Where an event of a ring is missing, its position says so. */
 	bool counts = ev->kind < EBT_LOST && ev->pos == EBT_NO_POS;
-	int err = counts ? bpf_losses_event(&s->losses, proc->slot, ev, s->dropped) : 0;
-	return err ? err : bpf_lanes_add(&s->lanes, proc->slot, ev);
+	int err = counts ? bpf_losses_event(s->opt.losses, proc->slot, ev, s->dropped) : 0;
+	return err ? err : bpf_lanes_add(s->opt.lanes, proc->slot, ev);
 }
 
 static struct ebt_event new_event(const struct bpf_process *proc, const struct ebt_record *head,
@@ -506,21 +372,21 @@ static int receive_ocaml(struct bpf_records *s, struct bpf_process *proc,
 	if (rec->kind == EBT_CUSTOM || rec->kind == EBT_ALLOC_SIZES)
 		ev.flags |= EBT_F_CUT;
 	int err = 0;
-	processes_announce(&s->session->processes, proc->process);
+	processes_announce(&s->opt.session->processes, proc->process);
 	if (!proc->named)
 		name_runtime(s, proc, (enum ebt_release)rec->release);
 	if (payload && ev.kind != EBT_END) {
 		size_t bytes = payload < EBT_ROOM_NAME ? payload : EBT_ROOM_NAME;
 		memcpy(name, rec + 1, bytes);
 		name[bytes] = 0;
-		err = processes_set_user_name(&s->session->processes, ev.process, ev.id, name);
+		err = processes_set_user_name(&s->opt.session->processes, ev.process, ev.id, name);
 	}
 	if (!err)
-		err = bpf_account_pause(s->session, &ev, rec + 1, payload, &s->lacks_usage);
+		err = put_pause(s, &ev, rec + 1, payload);
 	if (!err)
 		err = queue(s, proc, &ev);
 	if (err)
-		session_drop_event(s->session, &ev);
+		session_drop_event(s->opt.session, &ev);
 	return err;
 }
 
@@ -541,18 +407,18 @@ static int receive_marker(struct bpf_records *s, struct bpf_process *proc,
 	if (ev.kind < 32 && KINDS_WITH_VALUE >> ev.kind & 1)
 		ev.arg[0] = rec->value;
 	int err = 0;
-	processes_announce(&s->session->processes, proc->process);
+	processes_announce(&s->opt.session->processes, proc->process);
 	if (ev.kind == EBT_CUSTOM || ev.kind == EBT_ALLOC_SIZES) {
 		if (rec->value > payload)
 			ev.flags |= EBT_F_CUT;
-		err = session_put_blob(s->session, &ev, rec + 1, payload);
+		err = session_put_blob(s->opt.session, &ev, rec + 1, payload);
 	}
 	if (!err)
-		err = bpf_account_pause(s->session, &ev, rec + 1, payload, &s->lacks_usage);
+		err = put_pause(s, &ev, rec + 1, payload);
 	if (!err)
 		err = queue(s, proc, &ev);
 	if (err)
-		session_drop_event(s->session, &ev);
+		session_drop_event(s->opt.session, &ev);
 	return err;
 }
 
@@ -560,14 +426,14 @@ static int receive_alloc(struct bpf_records *s, struct bpf_process *proc,
 			 const struct ebt_alloc_record *rec, size_t payload)
 {
 	struct ebt_event ev[ALLOC_EVENTS_MAX] = {new_event(proc, &rec->head, rec->ts)};
-	struct alloc_context of = {s->session, s->code, proc->process, proc->pid};
+	struct alloc_context of = {s->opt.session, s->opt.code, proc->process, proc->pid};
 	ev->domain = EBT_NO_DOMAIN;
 	int n = alloc_process_receive(&proc->allocs, &of, rec, payload, ev);
-	processes_announce(&s->session->processes, proc->process);
+	processes_announce(&s->opt.session->processes, proc->process);
 	for (int i = 0; i < n; i++) {
 		int err = queue(s, proc, &ev[i]);
 		if (err) {
-			session_drop_event(s->session, &ev[n - 1]);
+			session_drop_event(s->opt.session, &ev[n - 1]);
 			return err;
 		}
 	}
@@ -577,8 +443,8 @@ static int receive_alloc(struct bpf_records *s, struct bpf_process *proc,
 static int receive_stack(struct bpf_records *s, struct bpf_process *proc,
 			 const struct ebt_stack_record *rec, size_t payload)
 {
-	struct c_stack_of of = {s->code, &proc->allocs.code, &proc->allocs.calls, proc->pid};
-	return s->stacks ? event_stacks_receive(s->stacks, &of, rec, payload) : 0;
+	struct c_stack_of of = {s->opt.code, &proc->allocs.code, &proc->allocs.calls, proc->pid};
+	return s->opt.stacks ? event_stacks_receive(s->opt.stacks, &of, rec, payload) : 0;
 }
 
 static int receive_offcpu(struct bpf_records *s, struct bpf_process *proc,
@@ -589,18 +455,19 @@ static int receive_offcpu(struct bpf_records *s, struct bpf_process *proc,
 	struct ebt_event ev = new_event(proc, &rec->head, rec->ts);
 	ev.kind = EBT_OFFCPU;
 	ev.domain = EBT_NO_DOMAIN;
-	processes_announce(&s->session->processes, proc->process);
-	int err = bpf_account_offcpu(s->session, &ev, rec);
+	processes_announce(&s->opt.session->processes, proc->process);
+	int err = put_offcpu(s->opt.session, &ev, rec);
 	if (!err)
 		err = queue(s, proc, &ev);
 	if (err)
-		session_drop_event(s->session, &ev);
+		session_drop_event(s->opt.session, &ev);
 	return err;
 }
 
 size_t bpf_records_bytes(const struct bpf_records *s)
 {
-	return s->lanes.waiting * sizeof(struct ebt_event) + session_blob_bytes(s->session);
+	return s->opt.lanes->waiting * sizeof(struct ebt_event) +
+	       session_blob_bytes(s->opt.session);
 }
 
 static uint16_t domain_of(const struct ebt_record *head)
@@ -631,7 +498,7 @@ static int receive_event(struct bpf_records *s, struct bpf_process *proc,
 	/* That of a stack is one of the event that follows. */
 	int err = head->type == EBT_RECORD_STACK
 			  ? 0
-			  : bpf_losses_record(&s->losses, proc->slot, domain_of(head), *ret_ts,
+			  : bpf_losses_record(s->opt.losses, proc->slot, domain_of(head), *ret_ts,
 					      s->dropped);
 	if (err)
 		return err;
@@ -641,13 +508,15 @@ static int receive_event(struct bpf_records *s, struct bpf_process *proc,
 	case EBT_RECORD_ALLOC:
 		return receive_alloc(s, proc, (const void *)head, payload);
 	case EBT_RECORD_PAGES:
-		return s->pages ? page_user_receive(s->pages, &proc->pages, (const void *)head) : 0;
+		return s->opt.pages
+			       ? page_user_receive(s->opt.pages, &proc->pages, (const void *)head)
+			       : 0;
 	case EBT_RECORD_STACK:
 		return receive_stack(s, proc, (const void *)head, payload);
 	case EBT_RECORD_OFFCPU:
 		return receive_offcpu(s, proc, (const void *)head);
 	case EBT_RECORD_THREAD:
-		processes_not_lone(&s->session->processes, proc->process, *ret_ts);
+		processes_not_lone(&s->opt.session->processes, proc->process, *ret_ts);
 		return 0;
 	}
 	return receive_marker(s, proc, (const void *)head, payload);
@@ -662,7 +531,8 @@ static void count_stray(struct bpf_records *s, const struct ebt_record *head, si
 	    head->type == EBT_RECORD_THREAD || (s->until_ns && bpf_record_ns(head) > s->until_ns))
 		return;
 	/* What has a position is in a ring. */
-	s->losses.strays += head->type != EBT_RECORD_MARKER || marker->pos == EBT_NO_POS;
+	if (head->type != EBT_RECORD_MARKER || marker->pos == EBT_NO_POS)
+		bpf_losses_stray(s->opt.losses);
 }
 
 int bpf_records_receive(void *ctx, const void *data, size_t size)
@@ -673,11 +543,11 @@ int bpf_records_receive(void *ctx, const void *data, size_t size)
 	int err = 0;
 	if (size < sizeof(*head))
 		return 0;
-	struct bpf_process *proc = bpf_traced_get(&s->traced, head->slot);
+	struct bpf_process *proc = bpf_traced_get(s->opt.traced, head->slot);
 	size_t payload = bpf_record_payload(head, size, sizeof(struct ebt_process_record));
 	if (head->type == EBT_RECORD_PROCESS && payload != SIZE_MAX) {
 		ts = bpf_record_ns(head);
-		err = bpf_losses_record(&s->losses, head->slot, EBT_NO_DOMAIN, ts,
+		err = bpf_losses_record(s->opt.losses, head->slot, EBT_NO_DOMAIN, ts,
 					bpf_record_dropped(head));
 		err = err ? err : receive_process(s, data, payload);
 	} else if (proc) {
@@ -687,7 +557,7 @@ int bpf_records_receive(void *ctx, const void *data, size_t size)
 	}
 	if (err)
 		return err;
-	bool full = bpf_records_bytes(s) >= s->queue_bytes;
+	bool full = bpf_records_bytes(s) >= s->opt.queue_bytes;
 	s->received_ns = ts;
 	return full && !s->stopped ? -ENOBUFS : 0;
 }
@@ -702,10 +572,10 @@ static bool is_slow(const struct ebt_record *head)
 /* Mappings that were never read, which the process may not have any more when it is dispatched. */
 static void read_mappings(struct bpf_records *s, const struct ebt_record *head)
 {
-	struct bpf_process *proc = bpf_traced_get(&s->traced, head->slot);
+	struct bpf_process *proc = bpf_traced_get(s->opt.traced, head->slot);
 	bool has_stack = head->type == EBT_RECORD_STACK || head->type == EBT_RECORD_ALLOC;
-	if (has_stack && s->code && proc && !proc->allocs.code.read_ns)
-		code_map_read(s->code, &proc->allocs.code, proc->pid, false);
+	if (has_stack && s->opt.code && proc && !proc->allocs.code.read_ns)
+		code_map_read(s->opt.code, &proc->allocs.code, proc->pid, false);
 }
 
 int bpf_records_take(void *ctx, const void *data, size_t size)
@@ -719,7 +589,7 @@ int bpf_records_take(void *ctx, const void *data, size_t size)
 	if (slow)
 		read_mappings(s, data);
 	int err = bpf_spool_put(&s->spool, data, size);
-	bool full = bpf_spool_bytes(&s->spool) >= s->queue_bytes;
+	bool full = bpf_spool_bytes(&s->spool) >= s->opt.queue_bytes;
 	return err ? err : full && !s->stopped ? -ENOBUFS : 0;
 }
 
@@ -727,7 +597,7 @@ int bpf_records_dispatch(struct bpf_records *s, uint64_t until_ns)
 {
 	const void *record;
 	size_t bytes;
-	if (bpf_records_bytes(s) >= s->queue_bytes && !s->stopped)
+	if (bpf_records_bytes(s) >= s->opt.queue_bytes && !s->stopped)
 		return bpf_spool_bytes(&s->spool) ? -ENOBUFS : 0;
 	if (now_ns() < s->retry_ns && !s->stopped)
 		return -EAGAIN;

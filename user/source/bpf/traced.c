@@ -16,6 +16,8 @@
 #include "base/plural.h"
 #include "bpf/abi.h"
 #include "proc/hold.h"
+#include "proc/process.h"
+#include "proc/usage.h"
 
 /*
  * Processes that ended before they were scanned, and before anybody had looked into their programs:
@@ -80,6 +82,18 @@ static void bpf_unseen_done(struct bpf_unseen *u, struct processes *ps)
 /* To look into a file that is larger takes too long to be held. */
 #define MAX_HELD_BYTES (64 << 20)
 #define MAX_HELD_NS    50000000ull
+
+void bpf_traced_init(struct bpf_traced *t, const struct bpf_traced_options *opt,
+		     const struct bpf_scanner *by)
+{
+	*t = (struct bpf_traced){.opt = *opt, .by = *by};
+}
+
+void bpf_traced_refuse(struct bpf_traced *t, enum bpf_probe program)
+{
+	t->by.env.absent |= 1u << program;
+	t->by.env.missed |= 1u << program;
+}
 
 /* ---- slots ---- */
 
@@ -163,18 +177,18 @@ struct bpf_process *bpf_traced_add(struct bpf_traced *t, uint32_t slot, pid_t pi
 	proc->parent = EBT_NO_SLOT;
 	bpf_files_init(&proc->files);
 	t->slot[slot] = proc;
-	processes_at(t->processes, process)->in_bpf = proc;
-	processes_ref(t->processes, process);
+	processes_at(t->opt.processes, process)->in_bpf = proc;
+	processes_ref(t->opt.processes, process);
 	return proc;
 }
 
 struct bpf_process *bpf_traced_find(const struct bpf_traced *t, pid_t pid)
 {
-	uint32_t process = processes_find(t->processes, (uint32_t)pid);
-	const struct process *p = processes_at(t->processes, process);
+	uint32_t process = processes_find(t->opt.processes, (uint32_t)pid);
+	const struct process *p = processes_at(t->opt.processes, process);
 	/* The end of an older one may not be known to us yet. */
 	while (!p->in_bpf && p->older)
-		p = processes_at(t->processes, p->older);
+		p = processes_at(t->opt.processes, p->older);
 	return p->in_bpf;
 }
 
@@ -189,8 +203,8 @@ static void forget_path(struct bpf_process *proc)
 /* Since its last scan the probes of a process may have gone. */
 static void check_links(struct bpf_traced *t, struct bpf_process *proc)
 {
-	if (bpf_files_check(&t->by, &proc->files) && t->cut)
-		t->cut(t->ctx, proc->process, proc->scanned_ns, now_ns());
+	if (bpf_files_check(&t->by, &proc->files) && t->opt.cut)
+		t->opt.cut(t->opt.ctx, proc->process, proc->scanned_ns, now_ns());
 }
 
 int bpf_traced_scan(struct bpf_traced *t, struct bpf_process *proc)
@@ -205,7 +219,7 @@ int bpf_traced_scan(struct bpf_traced *t, struct bpf_process *proc)
 	if (proc->ended)
 		return 0;
 	proc->pending = false;
-	if (t->no_files) {
+	if (t->opt.no_files) {
 		proc->scans = YOUNG_SCANS;
 		proc->unmapped = true; /* not known: look whether it has ended */
 		return 0;
@@ -218,14 +232,14 @@ int bpf_traced_scan(struct bpf_traced *t, struct bpf_process *proc)
 	proc->unmapped = !scan.mappings;
 	if (err < 0)
 		return err;
-	if (scan.missed_ns && t->unwatched)
-		t->unwatched(t->ctx, proc->process, scan.missed_ns,
-			     proc->held_ns ? proc->held_ns : now_ns());
-	if (scan.in_ring && t->in_ring)
-		t->in_ring(t->ctx, proc->pid);
+	if (scan.missed_ns && t->opt.unwatched)
+		t->opt.unwatched(t->opt.ctx, proc->process, scan.missed_ns,
+				 proc->held_ns ? proc->held_ns : now_ns());
+	if (scan.in_ring)
+		bpf_traced_notify(t, proc->pid, BPF_RING_NEEDED, 0);
 	/* Its files can be read when it has ended, if they were opened before. */
-	if (scan.sites > 0 && t->by.env.allocs && t->code)
-		code_map_read(t->code, &proc->allocs.code, proc->pid, false);
+	if (scan.sites > 0 && t->by.env.allocs && t->opt.code)
+		code_map_read(t->opt.code, &proc->allocs.code, proc->pid, false);
 	/* Of one that has just ended nothing is mapped. */
 	if (scan.mappings) {
 		proc->scanned_ns = begin;
@@ -315,7 +329,7 @@ static void hold_new(struct bpf_traced *t)
 void bpf_traced_scan_young(struct bpf_traced *t)
 {
 	uint64_t now = now_ns();
-	if (t->hold)
+	if (t->opt.hold)
 		hold_new(t);
 	uint32_t left = 0;
 	for (uint32_t i = 0; i < t->youngs; i++) {
@@ -332,8 +346,9 @@ void bpf_traced_scan_young(struct bpf_traced *t)
 			t->young[left++] = proc->slot;
 	}
 	t->youngs = left;
-	if (t->unwatched)
-		bpf_unseen_report(&t->unseen, t->processes, &t->by, t->unwatched, t->ctx);
+	if (t->opt.unwatched)
+		bpf_unseen_report(&t->unseen, t->opt.processes, &t->by, t->opt.unwatched,
+				  t->opt.ctx);
 }
 
 /* Its program ended at end_ns: if it was never scanned all of it was missed. */
@@ -345,29 +360,31 @@ static void report_unwatched_life(struct bpf_traced *t, const struct bpf_process
 				.inode = proc->exe_inode,
 				.born_ns = proc->born_ns,
 				.end_ns = end_ns};
-	if (!proc->born_ns || proc->scanned_ns || !t->unwatched)
+	if (!proc->born_ns || proc->scanned_ns || !t->opt.unwatched)
 		return;
 	int had = had_probes(t, proc);
 	if (had == -ENOENT && proc->exe_path &&
 	    !inspect_path(t->by.inspect, proc->exe_path, life.dev, life.inode))
 		had = had_probes(t, proc);
 	if (had > 0)
-		t->unwatched(t->ctx, life.process, life.born_ns, life.end_ns);
+		t->opt.unwatched(t->opt.ctx, life.process, life.born_ns, life.end_ns);
 	else if (had == -ENOENT)
-		bpf_unseen_add(&t->unseen, t->processes, &life);
+		bpf_unseen_add(&t->unseen, t->opt.processes, &life);
 }
 
 /* Its program ended at end_ns: what could not be probed was missed. */
 static void report_failed(struct bpf_traced *t, const struct bpf_process *proc, uint64_t end_ns)
 {
 	uint64_t since_ns = bpf_files_failed(&t->by, &proc->files, proc->since_ns);
-	if (since_ns && t->unwatched)
-		t->unwatched(t->ctx, proc->process, since_ns, end_ns);
+	if (since_ns && t->opt.unwatched)
+		t->opt.unwatched(t->opt.ctx, proc->process, since_ns, end_ns);
 }
 
 void bpf_traced_exec(struct bpf_traced *t, struct bpf_process *proc, uint64_t ts,
 		     const struct bpf_program *program)
 {
+	if (t->stopped)
+		return;
 	/* Also of a program that starts the next at once, and of a child that has run its parent's
 	 * program until now. */
 	check_links(t, proc);
@@ -405,7 +422,7 @@ void bpf_traced_end(struct bpf_traced *t, struct bpf_process *proc)
 	report_unwatched_life(t, proc, now_ns());
 	report_failed(t, proc, now_ns());
 	bpf_files_end(&t->by, &proc->files);
-	struct process *p = processes_at(t->processes, proc->process);
+	struct process *p = processes_at(t->opt.processes, proc->process);
 	p->in_bpf = p->in_bpf == proc ? NULL : p->in_bpf;
 	proc->ended = true;
 	proc->end_ns = now_ns();
@@ -413,6 +430,20 @@ void bpf_traced_end(struct bpf_traced *t, struct bpf_process *proc)
 	if (!array_reserve(t->ended, t->ends_room, t->ends))
 		return;
 	t->ended[t->ends++] = proc;
+}
+
+static void keep_error(struct bpf_traced *t, int err)
+{
+	if (err && !t->error)
+		t->error = err;
+}
+
+void bpf_traced_exited(struct bpf_traced *t, struct bpf_process *proc, uint64_t ts)
+{
+	if (t->opt.pages)
+		keep_error(t, page_user_end(t->opt.pages, &proc->pages, ts));
+	processes_ended(t->opt.processes, proc->process, clock_ns(CLOCK_BOOTTIME));
+	bpf_traced_end(t, proc);
 }
 
 void bpf_traced_release(struct bpf_traced *t,
@@ -428,12 +459,96 @@ void bpf_traced_release(struct bpf_traced *t,
 		t->slot[proc->slot] = NULL;
 		bpf_traced_free_slot(t, proc->slot);
 		forget_path(proc);
-		processes_unref(t->processes, proc->process);
+		processes_unref(t->opt.processes, proc->process);
 		alloc_process_done(&proc->allocs);
 		free(proc);
 	}
 	t->ends = left;
 }
+
+/* ---- births ---- */
+
+/* With its start as /proc has it, if it is not known: one that is not there has just been there, and is
+ * the newest with its pid. */
+static int begin_process(struct processes *ps, pid_t pid, const struct process_start *start,
+			 uint32_t *ret)
+{
+	struct usage u;
+	if (start && start->known)
+		return processes_begin(ps, (uint32_t)pid, start, ret);
+	if (usage_read(pid, &u))
+		return processes_of(ps, (uint32_t)pid, ret);
+	struct process_start of_proc = {.boot_ns = u.start_boot_ns, .known = true};
+	return processes_begin(ps, (uint32_t)pid, &of_proc, ret);
+}
+
+struct bpf_process *bpf_traced_begin(struct bpf_traced *t, uint32_t slot, pid_t pid,
+				     const struct process_start *start)
+{
+	uint32_t process;
+	if (begin_process(t->opt.processes, pid, start, &process))
+		return NULL;
+	/* The kernel reports each thread from before this on. */
+	if (t->opt.threads && process_has_one_thread(pid))
+		processes_lone(t->opt.processes, process, now_ns());
+	return bpf_traced_add(t, slot, pid, process);
+}
+
+static void announce_page_bytes(struct bpf_traced *t, const struct bpf_process *proc)
+{
+	processes_announce(t->opt.processes, proc->process)->page_bytes =
+		t->opt.pages->out.page_bytes;
+}
+
+int bpf_traced_begin_pages(struct bpf_traced *t, struct bpf_process *proc)
+{
+	announce_page_bytes(t, proc);
+	return page_user_begin(t->opt.pages, &proc->pages, proc->pid, proc->process,
+			       EBT_PAGE_SNAPSHOT);
+}
+
+/* The child has its parent's pages: its own copies, or, as long as it shares memory, the same. */
+static int begin_pages_of_child(struct bpf_traced *t, struct bpf_process *child,
+				const struct bpf_birth *birth)
+{
+	struct page_user *parent = NULL;
+	announce_page_bytes(t, child);
+	if (birth->parent && birth->shares_memory)
+		parent = &bpf_traced_get(t, birth->parent->slot)->pages;
+	if (parent)
+		return page_user_share(t->opt.pages, &child->pages, child->pid, child->process,
+				       parent);
+	return page_user_begin(t->opt.pages, &child->pages, child->pid, child->process,
+			       EBT_PAGE_FORK);
+}
+
+void bpf_traced_add_child(struct bpf_traced *t, pid_t pid, uint32_t slot,
+			  const struct bpf_birth *birth, uint64_t now_ns)
+{
+	const struct bpf_process *parent = birth->parent;
+	if (t->stopped || bpf_traced_get(t, slot))
+		return;
+	bpf_traced_take_slot(t, slot);
+	/* The pid is used again: the record of its end was dropped. */
+	struct bpf_process *old = bpf_traced_find(t, pid);
+	if (old)
+		bpf_traced_exited(t, old, now_ns);
+	struct bpf_process *proc = bpf_traced_begin(t, slot, pid, &birth->start);
+	if (!proc)
+		return;
+	struct process *child = processes_at(t->opt.processes, proc->process);
+	child->begun_in_run = true;
+	if (parent)
+		child->parent_pid = (uint32_t)parent->pid;
+	process_set_clock(child, birth->clock_ahead_ns);
+	if (t->opt.pages)
+		keep_error(t, begin_pages_of_child(t, proc, birth));
+	if (birth->ts)
+		bpf_traced_fork(t, proc, parent, birth->ts);
+	bpf_traced_notify(t, pid, BPF_FORKED, birth->ts);
+}
+
+/* ---- the end of the run ---- */
 
 static void report_unknown(struct bpf_traced *t)
 {
@@ -446,7 +561,12 @@ static void report_unknown(struct bpf_traced *t)
 			"any more: whether %s had something to trace is not known",
 			n, plural(n), plural_of(n, "it", "they"), plural_of(n, "its", "their"),
 			plural_of(n, "it", "they"));
-	bpf_unseen_done(&t->unseen, t->processes);
+	bpf_unseen_done(&t->unseen, t->opt.processes);
+}
+
+void bpf_traced_stop(struct bpf_traced *t)
+{
+	t->stopped = true;
 }
 
 void bpf_traced_detach(struct bpf_traced *t)
@@ -463,8 +583,9 @@ void bpf_traced_detach(struct bpf_traced *t)
 		if (proc)
 			bpf_traced_end(t, proc);
 	}
-	if (t->unwatched)
-		bpf_unseen_report(&t->unseen, t->processes, &t->by, t->unwatched, t->ctx);
+	if (t->opt.unwatched)
+		bpf_unseen_report(&t->unseen, t->opt.processes, &t->by, t->opt.unwatched,
+				  t->opt.ctx);
 	report_unknown(t);
 	bpf_links_close_shared(&t->by.links, &t->by.env);
 }
@@ -484,6 +605,6 @@ void bpf_traced_done(struct bpf_traced *t)
 	free(t->state);
 	free(t->young);
 	free(t->ended);
-	bpf_unseen_done(&t->unseen, t->processes);
+	bpf_unseen_done(&t->unseen, t->opt.processes);
 	*t = (struct bpf_traced){0};
 }

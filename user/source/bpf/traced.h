@@ -1,17 +1,28 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The traced processes by slot, to which the registry's entries refer while they are traced
- * (struct process, in_bpf), and when each is scanned for files to probe: at once when it is new
- * or has called exec, at growing distances while it loads its libraries, and then with all others.
- * A new process can be held while it is scanned. A slot is used again when its process has ended
- * and its last record has been read; free slots are used round-robin.
+ * Which processes are traced, by slot: how each came to be, what it runs, and its end. The registry's
+ * entries refer to them (struct process, in_bpf). Each is scanned for files to probe: at once when it
+ * is new or has called exec, at growing distances while it loads its libraries, and then with all
+ * others. A new process can be held while it is scanned.
+ *
+ * The kernel assigns slots to the children of traced processes. Free slots are used round-robin:
+ *
+ *	free		-> reserved	reserve_slot()
+ *	reserved	-> used		add(), until its process has ended and release() frees it
+ *			-> in kernel	offer_slot()
+ *			-> free		free_slot()
+ *	in kernel	-> reserved	take_slot(): a record names it
+ *			-> free		free_lost_slots(): no record will name it
  */
 #ifndef SOURCE_BPF_TRACED_H
 #define SOURCE_BPF_TRACED_H
 
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
 #include "session/processes.h"
 #include "source/bpf/alloc_process.h"
-#include "source/bpf/event_stacks.h"
 #include "source/bpf/files.h"
 #include "source/pages/spaces.h"
 
@@ -72,19 +83,46 @@ enum bpf_slot_state {
 	BPF_SLOT_LOST = 2, /* IN_KERNEL, and the last search did not find it there */
 };
 
-struct bpf_traced {
+/* Changes that the reader of rings is notified of. */
+enum bpf_change {
+	BPF_RING_STARTED,
+	BPF_RING_STOPPED,
+	BPF_RING_FILLS, /* another part of a ring was written: read it before it wraps */
+	BPF_RING_NEEDED, /* its ring alone has what it does from ts on; 0: what it did before its probes were there */
+	BPF_FORKED, /* pid is the child */
+	BPF_EXECED,
+	BPF_EXITED,
+};
+
+struct bpf_traced_options {
 	struct processes *processes; /* the registry, which is referred to for each process */
+	struct code_frames *code;    /* of the stacks of allocations; NULL: there are none */
+	struct page_spaces *pages;   /* NULL: pages are not watched */
+	bool hold;		     /* new processes, while probes are put into them */
+	bool no_files;		     /* nothing is to be probed in files */
+	bool threads;		     /* records say when processes begin threads */
 	/* What could have been seen of the process from `since` to `until` was not. May be NULL. */
 	void (*unwatched)(void *ctx, uint32_t process, uint64_t since_ns, uint64_t until_ns);
-	/* The same, as its probes were gone, which a scan has noticed at `until`. May be NULL. */
+	/* Nor this, as its probes were gone, which a scan has noticed at `until`. May be NULL. */
 	void (*cut)(void *ctx, uint32_t process, uint64_t since_ns, uint64_t until_ns);
-	/* The same, but the ring of the process has it. May be NULL. */
-	void (*in_ring)(void *ctx, pid_t pid);
+	/* ts: when it changed, ns; 0: not known. May be NULL. */
+	void (*changed)(void *ctx, pid_t pid, enum bpf_change change, uint64_t ts);
 	void *ctx;
+};
+
+/* How a process came to be. */
+struct bpf_birth {
+	const struct bpf_process *parent; /* NULL: not known */
+	struct process_start start;
+	uint64_t ts;		/* of the fork; 0: it gets its links when it has called exec */
+	bool shares_memory;	/* with its parent, until it calls exec */
+	int64_t clock_ahead_ns; /* as of struct process */
+};
+
+/* Read it, but do not write it. Zeroed memory has no processes. */
+struct bpf_traced {
+	struct bpf_traced_options opt;
 	struct bpf_scanner by;
-	struct code_frames *code; /* of the stacks of allocations; NULL: there are none */
-	bool hold;		  /* new processes, while probes are put into them */
-	bool no_files;		  /* nothing is to be probed in files */
 
 	struct bpf_process **slot; /* NULL: no process uses it */
 	uint32_t slots;
@@ -99,7 +137,13 @@ struct bpf_traced {
 	uint64_t last_serial;	/* processes that were ever added */
 	uint32_t first_process; /* the first of them */
 	struct bpf_unseen unseen;
+	bool stopped; /* no process is added or scanned any more */
+	int error;    /* the first one of pages that no record is of */
 };
+
+/* by: the links and attachers as they begin, and what they may do. */
+void bpf_traced_init(struct bpf_traced *t, const struct bpf_traced_options *opt,
+		     const struct bpf_scanner *by);
 
 /* Reserves a slot for bpf_traced_add(); or -ENOMEM. */
 int bpf_traced_reserve_slot(struct bpf_traced *t);
@@ -116,16 +160,43 @@ bool bpf_traced_take_slot(struct bpf_traced *t, uint32_t slot);
  * them, is lost: no record will name it, and it is freed. True if another search is needed.
  */
 bool bpf_traced_free_lost_slots(struct bpf_traced *t, const bool *found);
-/* Adds a process that is not traced, in a reserved slot; process: its index in the registry. It
- * stays until its slot is released. NULL: no memory. */
+/* Adds a process of the registry that is not traced, in a reserved slot. It stays until its slot is
+ * released. NULL: no memory. */
 struct bpf_process *bpf_traced_add(struct bpf_traced *t, uint32_t slot, pid_t pid,
 				   uint32_t process);
+/* Adds a living process, entering it into the registry. start: NULL if not known. */
+struct bpf_process *bpf_traced_begin(struct bpf_traced *t, uint32_t slot, pid_t pid,
+				     const struct process_start *start);
+/* Adds a process that the kernel has put into this slot: it gets its links at the next
+ * bpf_traced_scan_young(). now_ns: when one that had its pid has ended at the latest. */
+void bpf_traced_add_child(struct bpf_traced *t, pid_t pid, uint32_t slot,
+			  const struct bpf_birth *birth, uint64_t now_ns);
+/* Begins to watch the pages of a process that runs already. 0, or as page_user_begin(). */
+int bpf_traced_begin_pages(struct bpf_traced *t, struct bpf_process *proc);
 /* A process that is still traced; or NULL. */
 struct bpf_process *bpf_traced_find(const struct bpf_traced *t, pid_t pid);
 /* The process of a slot, which may have ended; NULL: it has none. */
 static inline struct bpf_process *bpf_traced_get(const struct bpf_traced *t, uint32_t slot)
 {
 	return slot < t->slots ? t->slot[slot] : NULL;
+}
+
+/* The session knows now which runtime the process has. */
+static inline void bpf_process_named(struct bpf_process *proc)
+{
+	proc->named = true;
+}
+/* Sites that are attached now, in all processes. */
+static inline uint32_t bpf_traced_sites(const struct bpf_traced *t)
+{
+	return t->by.links.sites;
+}
+/* Calls changed(). */
+static inline void bpf_traced_notify(const struct bpf_traced *t, pid_t pid, enum bpf_change change,
+				     uint64_t ts)
+{
+	if (t->opt.changed)
+		t->opt.changed(t->opt.ctx, pid, change, ts);
 }
 
 /* Attaches to what is new in the process. The number of new sites, or -errno. */
@@ -136,15 +207,20 @@ void bpf_traced_fork(struct bpf_traced *t, struct bpf_process *proc,
 /* The process runs another program since `ts`, or the same one anew. */
 void bpf_traced_exec(struct bpf_traced *t, struct bpf_process *proc, uint64_t ts,
 		     const struct bpf_program *program);
+/* No process may be probed by this program: it was refused, and some process needs it. */
+void bpf_traced_refuse(struct bpf_traced *t, enum bpf_probe program);
 /* Scans those that are new, and again those that still load their libraries. */
 void bpf_traced_scan_young(struct bpf_traced *t);
 void bpf_traced_scan_all(struct bpf_traced *t);
 /* The process is no more, or no more traced: detaches. */
 void bpf_traced_end(struct bpf_traced *t, struct bpf_process *proc);
+/* The process has ended, at ts: its pages and its entry in the registry end with it. */
+void bpf_traced_exited(struct bpf_traced *t, struct bpf_process *proc, uint64_t ts);
 /* Releases the processes that have ended and of which `may` is true: their slots may be used
  * again. */
 void bpf_traced_release(struct bpf_traced *t,
 			bool (*may)(void *ctx, const struct bpf_process *proc), void *ctx);
+void bpf_traced_stop(struct bpf_traced *t);   /* no process is added or scanned any more */
 void bpf_traced_detach(struct bpf_traced *t); /* ends all of them */
 void bpf_traced_done(struct bpf_traced *t);
 

@@ -33,6 +33,11 @@ struct page_spaces {
 	uint64_t rests_ns, urgent_rests_ns; /* no check before */
 };
 
+/* No event of a page is newer than this. */
+static inline void page_spaces_until(struct page_spaces *ps, uint64_t until_ns)
+{
+	ps->out.until_ns = until_ns;
+}
 /* Frees the spaces; the users' descriptors are closed. */
 void page_spaces_done(struct page_spaces *ps);
 

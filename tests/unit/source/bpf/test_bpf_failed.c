@@ -73,9 +73,9 @@ static pid_t start(void)
 
 static struct bpf_process *begin(struct bpf_traced *t, pid_t pid)
 {
-	*t = (struct bpf_traced){.processes = &registry, .unwatched = unwatched};
-	t->by.inspect = inspect_new();
-	t->by.links.attach = attach;
+	bpf_traced_init(
+		t, &(struct bpf_traced_options){.processes = &registry, .unwatched = unwatched},
+		&(struct bpf_scanner){.inspect = inspect_new(), .links = {.attach = attach}});
 	reports = 0;
 	attempts = 0;
 	uint32_t process;

@@ -14,30 +14,38 @@
 #include "source/bpf/records.h"
 #include "tests/tap.h"
 
+static struct session *session;
+static struct bpf_traced traced;
+static struct bpf_lanes lanes;
+static struct bpf_losses losses;
 static struct bpf_records s;
 static uint32_t process[2];
 
 static void begin(unsigned processes)
 {
-	memset(&s, 0, sizeof(s));
-	if (session_new(&s.session) || bpf_lanes_init(&s.lanes))
+	if (session_new(&session) || bpf_lanes_init(&lanes))
 		abort();
-	s.traced.processes = &s.session->processes;
-	bpf_losses_init(&s.losses, &s.lanes, &s.traced, 0);
+	bpf_traced_init(&traced, &(struct bpf_traced_options){.processes = &session->processes},
+			&(struct bpf_scanner){0});
+	bpf_losses_init(&losses, &lanes, &traced, 0);
 	for (unsigned i = 0; i < processes; i++)
-		if (processes_of(&s.session->processes, (uint32_t)getpid() + i, &process[i]) ||
-		    bpf_traced_reserve_slot(&s.traced) != (int)i ||
-		    !bpf_traced_add(&s.traced, i, getpid() + (int)i, process[i]))
+		if (processes_of(&session->processes, (uint32_t)getpid() + i, &process[i]) ||
+		    bpf_traced_reserve_slot(&traced) != (int)i ||
+		    !bpf_traced_add(&traced, i, getpid() + (int)i, process[i]))
 			abort();
-	s.queue_bytes = 1 << 26;
-	s.started_ns = s.losses.poll_ns = UINT64_MAX;
+	bpf_records_init(&s, &(struct bpf_records_options){.session = session,
+							   .traced = &traced,
+							   .lanes = &lanes,
+							   .losses = &losses,
+							   .queue_bytes = 1 << 26});
+	bpf_records_begin_poll(&s, UINT64_MAX);
 }
 
 static void finish(void)
 {
-	bpf_traced_done(&s.traced);
-	bpf_lanes_done(&s.lanes);
-	session_free(s.session);
+	bpf_traced_done(&traced);
+	bpf_lanes_done(&lanes);
+	session_free(session);
 }
 
 static void receive(uint32_t slot, uint16_t domain, uint32_t tid, uint64_t ts, uint32_t dropped)
@@ -58,7 +66,7 @@ static const char *taken(uint32_t lane)
 {
 	static char text[512];
 	struct ebt_event ev[16];
-	size_t len = 0, n = bpf_lanes_read(&s.lanes, lane, UINT64_MAX, ev, 16);
+	size_t len = 0, n = bpf_lanes_read(&lanes, lane, UINT64_MAX, ev, 16);
 	text[0] = 0;
 	for (size_t i = 0; i < n; i++) {
 		char *at = text + len;
@@ -78,7 +86,7 @@ static const char *taken(uint32_t lane)
 static void test_counted(void)
 {
 	begin(2);
-	ok(!bpf_losses_count(&s.losses, 0, 90, 100) && !*taken(0),
+	ok(!bpf_losses_count(&losses, 0, 90, 100) && !*taken(0),
 	   "nothing was dropped, nothing is lost");
 	receive(0, 0, 1, 110, 0);
 	receive(0, 0, 1, 150, 7);
@@ -86,17 +94,17 @@ static void test_counted(void)
 	is_str(taken(1), "110 110-150:7! 150 160",
 	       "what was dropped is lost between the records that have the counts, whosever it "
 	       "was");
-	ok(!bpf_losses_count(&s.losses, 9, 200, 205),
+	ok(!bpf_losses_count(&losses, 9, 200, 205),
 	   "what no record follows is counted by the poll");
 	is_str(taken(0), "160-205:2!", "from the last record to the time behind the count");
-	ok(!bpf_losses_count(&s.losses, 9, 300, 305) && !*taken(0), "each once");
-	ok(!bpf_losses_count(&s.losses, 10, 400, 405), "and what was dropped later");
+	ok(!bpf_losses_count(&losses, 9, 300, 305) && !*taken(0), "each once");
+	ok(!bpf_losses_count(&losses, 10, 400, 405), "and what was dropped later");
 	is_str(taken(0), "300-405:1!", "was dropped since the count before");
 	receive(9, 0, 1, 450, 10);
-	ok(!bpf_losses_count(&s.losses, 10, 500, 505),
+	ok(!bpf_losses_count(&losses, 10, 500, 505),
 	   "an event of a process that is not known is lost");
 	is_str(taken(0), "400-505:1!", "too");
-	ok(!bpf_losses_count(&s.losses, 10, 600, 605) && !*taken(0), "and reported once");
+	ok(!bpf_losses_count(&losses, 10, 600, 605) && !*taken(0), "and reported once");
 	finish();
 
 	begin(1);
@@ -207,11 +215,11 @@ static unsigned count_wrong(bool last_first, uint64_t *ret_lost)
 	bool cut[LANES] = {0};
 	unsigned wrong = 0;
 	*ret_lost = 0;
-	for (uint32_t l = 0; l < s.lanes.lanes; l++)
-		n[l] = bpf_lanes_read(&s.lanes, l, UINT64_MAX, ev[l], 2 * EVENTS);
+	for (uint32_t l = 0; l < lanes.lanes; l++)
+		n[l] = bpf_lanes_read(&lanes, l, UINT64_MAX, ev[l], 2 * EVENTS);
 	for (;;) {
 		int first = -1;
-		for (int l = 0; l < (int)s.lanes.lanes; l++)
+		for (int l = 0; l < (int)lanes.lanes; l++)
 			if (at[l] < n[l] &&
 			    (first < 0 || ev[l][at[l]].ts < ev[first][at[first]].ts ||
 			     (last_first && ev[l][at[l]].ts == ev[first][at[first]].ts)))
@@ -251,10 +259,10 @@ static void test_model(uint32_t domains, bool last_first)
 			/* A poll counts before it reads, and its time is no later than its count. */
 			if (!any(50) && made[i].dropped > polled) {
 				polled = made[i].dropped;
-				bpf_losses_count(&s.losses, polled, made[i].ts, made[i].ts);
+				bpf_losses_count(&losses, polled, made[i].ts, made[i].ts);
 			}
 		}
-		bpf_losses_count(&s.losses, dropped, EVENTS, EVENTS);
+		bpf_losses_count(&losses, dropped, EVENTS, EVENTS);
 		wrong += count_wrong(last_first, &lost);
 		wrong_sums += lost != dropped;
 		finish();

@@ -13,7 +13,7 @@
 #include "tests/tap.h"
 
 static struct processes registry;
-static struct bpf_traced t = {.processes = &registry};
+static struct bpf_traced t = {.opt = {.processes = &registry}};
 static struct stat st;
 static uint64_t told_since;
 
@@ -160,7 +160,7 @@ int main(void)
 	t.by.inspect = inspect_new();
 	inspect_budget_init(&budget);
 	/* One that ends before anybody has looked into its file. */
-	t.unwatched = unwatched;
+	t.opt.unwatched = unwatched;
 	is(fstat(fd, &st), 0, "there is a file with something to probe");
 	test_path(path);
 	is(life_from(40, "/dev/null"), 0,
