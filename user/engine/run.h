@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A run: moves the events of the targets in the options through the pipeline of core/ into the
+ * A run: moves the events that the options name through the pipeline of core/ into the
  * caller's sink. It prints nothing and ends no process: messages go to a reporter, and the run's
  * outcome is its result. Modules call each other downwards only:
  *
  *	cmd/trace, cmd/stat ─▶ engine
- *	    live ─▶ scan ─▶ ring_files ─▶ follow ─▶ followed_usage
+ *	    live ─▶ scan ─▶ ring_files ─▶ traced ─▶ traced_usage
  *	                               └▶ unread_rings; inbox, ring_dirs ─▶ known_rings
  *	                 └▶ probing
  *	         └▶ program ─▶ recording, inbox, rundir, leftover

@@ -87,9 +87,9 @@ struct process {
 	/* Its program began when the run watched already: what is missing before its first event is lost,
 	 * and not of the time before the trace. */
 	bool begun_in_run;
-	/* What the engine keeps of it while it runs and is followed; NULL: it is not. The
+	/* What the engine keeps of it while it runs and is traced; NULL: it is not. The
 	 * engine's. */
-	struct followed *followed;
+	struct traced_process *traced;
 	/* What source/bpf/bpf keeps of it while it traces it; NULL: it does not. The source's. */
 	struct bpf_process *in_bpf;
 

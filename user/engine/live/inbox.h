@@ -37,7 +37,7 @@ void inbox_add_user(struct inbox *in, uid_t uid);
 /* 1; 0 if the living process belongs to somebody else's run, or to none; -EMFILE, -ENFILE, -ENOMEM:
  * we could not look. */
 int inbox_is_ours(const struct inbox *in, struct memory_reader *memory, pid_t pid);
-/* All processes that are followed are visited from here on: a round begins. */
+/* All processes that are traced are visited from here on: a round begins. */
 void inbox_begin_round(struct inbox *in);
 /* True if the file is to be offered again: no round has begun since it was found, so its writer may
  * not have been visited. */

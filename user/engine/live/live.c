@@ -9,11 +9,11 @@
 #include "base/clock.h"
 #include "base/ending.h"
 #include "engine/damage.h"
-#include "engine/live/follow.h"
 #include "engine/live/interval.h"
 #include "engine/live/probing.h"
 #include "engine/live/realtime.h"
 #include "engine/live/ring_files.h"
+#include "engine/live/traced.h"
 #include "engine/loop.h"
 #include "engine/pipeline.h"
 #include "engine/program/program.h"
@@ -25,13 +25,13 @@
 #include "session/language.h"
 
 /*
- * When the followed processes are scanned: by the clock, sooner where something has changed, later
+ * When the traced processes are scanned: by the clock, sooner where something has changed, later
  * where a scan takes so long that it would need too much of a CPU. Who is found is probed.
  */
 
 struct scan {
 	struct loop *loop;
-	struct follow *follow;
+	struct traced *traced;
 	struct ring_files *files;
 	struct probing *probing;
 	/* The first ring, of a program of ours, may wrap within milliseconds. */
@@ -86,7 +86,7 @@ static int on_timer(void *ctx)
 					 : RING_FILES_SCAN_NS);
 	if (ring_files_opened(s->files))
 		probing_report_missing(s->probing);
-	follow_found(s->follow, probing_attach_found, s->probing);
+	traced_found(s->traced, probing_attach_found, s->probing);
 	uint64_t cost = clock_ns(CLOCK_THREAD_CPUTIME_ID) - cpu;
 	uint64_t fair = now_ns() + (SHARE - 1) * cost;
 	s->rests_until_ns = cost > DEAR_NS ? fair : 0;
@@ -95,12 +95,12 @@ static int on_timer(void *ctx)
 }
 
 /* The first scan is when the loop runs. All that it is given outlives scan_end(). */
-static void scan_begin(struct scan *s, struct loop *l, struct follow *f, struct ring_files *files,
-		       struct probing *p, bool hurried)
+static void scan_begin(struct scan *s, struct loop *l, struct traced *traced,
+		       struct ring_files *files, struct probing *p, bool hurried)
 {
 	*s = (struct scan){
 		.loop = l,
-		.follow = f,
+		.traced = traced,
 		.files = files,
 		.probing = p,
 		.hurried = hurried && p->engine->options->mode != MODE_PROBES,
@@ -177,7 +177,7 @@ struct live {
 	struct scan scan;
 	struct inspect *inspect; /* what is known of files */
 	struct ring_source *rings;
-	struct follow *follow;
+	struct traced *traced;
 	struct ring_files *files;
 	struct probing probing;
 	struct pump *pump;
@@ -269,7 +269,7 @@ static void on_added(void *ctx, pid_t pid)
 	scan_new(&t->scan);
 }
 
-static void on_ended(void *ctx, struct followed *p)
+static void on_ended(void *ctx, struct traced_process *p)
 {
 	struct live *t = ctx;
 	ring_source_finish(t->rings, p->process);
@@ -287,9 +287,9 @@ static void on_bpf_change(void *ctx, pid_t pid, enum bpf_change change, uint64_t
 	/* A scan does not find it if its parent has ended by then; one that has ended already, or
 	 * that there is no descriptor for, is left to the scans. */
 	if (change == BPF_FORKED && t->options->follow)
-		follow_add_found(t->follow, pid, 0);
+		traced_add_found(t->traced, pid, 0);
 	if (change == BPF_EXECED) {
-		follow_renamed(t->follow, pid);
+		traced_renamed(t->traced, pid);
 		ring_files_executed(t->files, pid, ts);
 	}
 	if (change == BPF_EXITED)
@@ -307,7 +307,7 @@ static bool is_over(struct live *t, uint64_t now)
 		return true;
 	if (t->has_program)
 		program_ended(&t->program);
-	return !follow_running(t->follow) && !ring_files_pending(t->files);
+	return !traced_running(t->traced) && !ring_files_pending(t->files);
 }
 
 /* Moves what there is. When there is nothing to do, what has been put out is shown. */
@@ -344,7 +344,7 @@ static int64_t drain(void *ctx)
 	return err ? err : (int64_t)INTERVAL_MIN_NS;
 }
 
-static void measure_rings(struct followed *p, void *ctx)
+static void measure_rings(struct traced_process *p, void *ctx)
 {
 	ring_source_measure(((struct live *)ctx)->rings, p->process);
 }
@@ -361,7 +361,7 @@ static int trace(struct live *t)
 				    : 0;
 	if (err)
 		return err;
-	scan_begin(&t->scan, t->loop, t->follow, t->files, &t->probing, t->has_program);
+	scan_begin(&t->scan, t->loop, t->traced, t->files, &t->probing, t->has_program);
 	begin_realtime(t);
 	err = loop_run(t->loop, step, t);
 	realtime_end(&t->realtime);
@@ -370,8 +370,8 @@ static int trace(struct live *t)
 	if (err)
 		return err;
 	err = ring_files_end(t->files);
-	follow_each(t->follow, measure_rings, t);
-	follow_usage(t->follow, false);
+	traced_each(t->traced, measure_rings, t);
+	traced_read_usage(t->traced, false);
 	t->engine->session->run_end = moment_at(now_ns());
 	if (!err)
 		err = pump_stop(t->pump);
@@ -455,7 +455,7 @@ static enum engine_end add_process(struct live *t, pid_t pid)
 	enum engine_end end = refusal_check(t->engine, pid, &p);
 	if (end)
 		return end;
-	int err = follow_add(t->follow, p.pid);
+	int err = traced_add(t->traced, p.pid);
 	end = err ? refusal_check_ended(t->engine, p.pid) : ENGINE_OK;
 	if (end)
 		return end;
@@ -488,7 +488,7 @@ static enum engine_end add_processes(struct live *t)
 		end = probing_attach(&t->probing, t->options->pids[i]);
 	if (end || ending_asked())
 		return end;
-	follow_found(t->follow, probing_attach_found, &t->probing);
+	traced_found(t->traced, probing_attach_found, &t->probing);
 	end = probing_check_ends(&t->probing);
 	return end ? end : check_something(t);
 }
@@ -516,7 +516,7 @@ static enum engine_end start_program(struct live *t)
 	}
 	if (*t->program.dir)
 		ring_files_directory(t->files, t->program.dir, t->program.own.fd >= 0);
-	err = follow_add(t->follow, t->program.pid);
+	err = traced_add(t->traced, t->program.pid);
 	if (err) {
 		messages_error(r, "cannot follow '%s': %s", argv[0], strerror(-err));
 		return ENGINE_FAILED;
@@ -546,7 +546,7 @@ static enum engine_end start_program(struct live *t)
 static int init(struct live *t)
 {
 	const struct engine *e = t->engine;
-	struct follow_hooks hooks = {on_added, on_ended, on_process_change, t};
+	struct traced_hooks hooks = {on_added, on_ended, on_process_change, t};
 	interval_init(&t->interval);
 	int err = loop_new(&t->loop);
 	if (!err)
@@ -554,9 +554,9 @@ static int init(struct live *t)
 	if (!err)
 		err = ring_source_new(e->session, engine_buffer_bytes(t->options), &t->rings);
 	if (!err)
-		err = follow_new(e, t->loop, &hooks, &t->follow);
+		err = traced_new(e, t->loop, &hooks, &t->traced);
 	if (!err)
-		err = ring_files_new(e, t->follow, t->rings, t->inspect, t->program.keep_files,
+		err = ring_files_new(e, t->traced, t->rings, t->inspect, t->program.keep_files,
 				     &t->files);
 	if (!err)
 		err = pipeline_new(e, &t->pump);
@@ -672,7 +672,7 @@ static enum engine_end trace_to_the_end(struct live *t)
 {
 	struct session *session = t->engine->session;
 	if (!t->has_program) {
-		follow_usage(t->follow, true);
+		traced_read_usage(t->traced, true);
 		session->run_begin = moment_at(now_ns());
 	}
 	t->stop_ns = now_ns() + t->options->duration_ns;
@@ -712,7 +712,7 @@ static void done(struct live *t)
 		program_done(&t->program);
 	recording_rings_done(&t->larger);
 	ring_files_free(t->files);
-	follow_free(t->follow);
+	traced_free(t->traced);
 	inspect_free(t->inspect);
 	loop_free(t->loop);
 	/* What is still to be written may wait for a reader: a signal must end that. */

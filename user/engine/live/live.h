@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A live run: follows processes or a program that it starts, until they end, the duration is over,
+ * A live run: traces processes or a program that it starts, until they end, the duration is over,
  * or a signal asks for the end. It ends in this order: detach, stop, drain, then the program is
  * waited for.
  */

@@ -37,7 +37,7 @@ enum engine_end probing_attach(struct probing *p, pid_t pid);
 /* After all that are known: ENGINE_MISUSED if the report needs to know when objects end, and nothing that
  * was attached to reports that. The reason has been reported then. */
 enum engine_end probing_check_ends(const struct probing *p);
-/* Attaches to a process found by following; p is a struct probing. */
+/* Attaches to a process that was found; p is a struct probing. */
 void probing_attach_found(void *p, pid_t pid);
 /* Emits the intervals in which threads do not run that are open, if the sink wants them. */
 void probing_emit_open(struct probing *p, struct sink *k);

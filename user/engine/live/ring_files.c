@@ -13,12 +13,12 @@
 #include "base/plural.h"
 #include "codec/ring/ids.h"
 #include "engine/damage.h"
-#include "engine/live/follow.h"
 #include "engine/live/inbox.h"
 #include "engine/live/known_rings.h"
 #include "engine/live/ring_births.h"
 #include "engine/live/ring_dirs.h"
 #include "engine/live/ring_notes.h"
+#include "engine/live/traced.h"
 #include "engine/live/unread_rings.h"
 #include "proc/process.h"
 #include "proc/ringfile.h"
@@ -47,7 +47,7 @@ static int find_same(const struct ringfile *found, int n)
 }
 
 /* The n rings, RINGFILE_MAX at most, were found open in the process. */
-static void ring_warnings_report(const struct messages *r, struct followed *p,
+static void ring_warnings_report(const struct messages *r, struct traced_process *p,
 				 const struct ringfile *found, int n)
 {
 	/* OCaml names its file by the pid alone: each runtime of a process opens, and clears, it. */
@@ -66,7 +66,7 @@ static void ring_warnings_report(const struct messages *r, struct followed *p,
 }
 
 /* The ring of a process is read, and has not what --blame or --stack want. */
-static void ring_warnings_unexplained(const struct engine *e, struct followed *p)
+static void ring_warnings_unexplained(const struct engine *e, struct traced_process *p)
 {
 	const struct engine_options *o = e->options;
 	const struct traits_language *language = language_traits(p->release).language;
@@ -92,7 +92,7 @@ static void ring_warnings_unexplained(const struct engine *e, struct followed *p
 
 struct ring_files {
 	const struct engine *engine;
-	struct follow *follow;
+	struct traced *traced;
 	struct ring_source *rings;
 	struct inspect *inspect;
 	struct inbox inbox;
@@ -114,14 +114,14 @@ struct ring_files {
 	int error; /* what `reason` is about */
 };
 
-int ring_files_new(const struct engine *e, struct follow *f, struct ring_source *rings,
+int ring_files_new(const struct engine *e, struct traced *traced, struct ring_source *rings,
 		   struct inspect *inspect, bool keep, struct ring_files **ret)
 {
 	struct ring_files *r = calloc(1, sizeof(*r));
 	if (!r)
 		return -ENOMEM;
 	r->engine = e;
-	r->follow = f;
+	r->traced = traced;
 	r->rings = rings;
 	r->inspect = inspect;
 	unread_rings_init(&r->unread, e, rings);
@@ -157,7 +157,7 @@ static void let_go(struct ring_files *r, struct known_ring *k)
 	ring_dirs_put(&r->dirs, dir);
 }
 
-static void let_all_go(struct ring_files *r, struct followed *p)
+static void let_all_go(struct ring_files *r, struct traced_process *p)
 {
 	for (struct known_ring *k = p->rings, *next; k; k = next) {
 		next = k->next;
@@ -166,22 +166,22 @@ static void let_all_go(struct ring_files *r, struct followed *p)
 	p->rings = NULL;
 }
 
-void ring_files_process_ended(struct ring_files *r, struct followed *p)
+void ring_files_process_ended(struct ring_files *r, struct traced_process *p)
 {
 	let_all_go(r, p);
 	if (p->unread_ns)
 		unread_rings_add(&r->unread, p->process, p->unread_ns);
 }
 
-static void let_go_of_ended(struct followed *p, void *ctx)
+static void let_go_of_ended(struct traced_process *p, void *ctx)
 {
-	if (!follow_runs(p))
+	if (!traced_runs(p))
 		let_all_go(ctx, p);
 }
 
 void ring_files_remove(struct ring_files *r)
 {
-	follow_each(r->follow, let_go_of_ended, r);
+	traced_each(r->traced, let_go_of_ended, r);
 }
 
 static bool reads_rings(const struct ring_files *r)
@@ -201,7 +201,7 @@ static void add_user(struct ring_files *r, pid_t pid)
 
 void ring_files_process_added(struct ring_files *r, pid_t pid)
 {
-	const struct followed *p = follow_find(r->follow, pid);
+	const struct traced_process *p = traced_find(r->traced, pid);
 	if (p && r->attached)
 		processes_at(&r->engine->session->processes, p->process)->begun_in_run = true;
 	add_user(r, pid);
@@ -214,18 +214,18 @@ void ring_files_attached(struct ring_files *r)
 
 void ring_files_expect(struct ring_files *r, pid_t pid, uint64_t since_ns)
 {
-	struct followed *p = follow_find(r->follow, pid);
+	struct traced_process *p = traced_find(r->traced, pid);
 	if (!p || !reads_rings(r) || p->opened_ns)
 		return;
 	p->needs_ring = true;
 	if (!p->unread_ns)
-		p->unread_ns = since_ns ? since_ns
-					: followed_usage_began_ns(&p->usage, r->engine->session);
+		p->unread_ns =
+			since_ns ? since_ns : traced_usage_began_ns(&p->usage, r->engine->session);
 }
 
 void ring_files_executed(struct ring_files *r, pid_t pid, uint64_t exec_ns)
 {
-	struct followed *p = follow_find(r->follow, pid);
+	struct traced_process *p = traced_find(r->traced, pid);
 	/* A scan may find the new program's ring before the record of the exec arrives. */
 	if (p && p->opened_ns <= exec_ns)
 		p->opened_ns = 0;
@@ -236,7 +236,7 @@ static bool is_our_limit(int err)
 	return err == -EMFILE || err == -ENFILE || err == -ENOMEM;
 }
 
-static void set_release(struct ring_files *r, struct followed *p, enum ebt_release release)
+static void set_release(struct ring_files *r, struct traced_process *p, enum ebt_release release)
 {
 	p->release = release;
 	if (p->release == EBT_RELEASE_AUTO)
@@ -246,7 +246,7 @@ static void set_release(struct ring_files *r, struct followed *p, enum ebt_relea
 		    ring_release_name(p->release));
 }
 
-static void detect_release(struct ring_files *r, struct followed *p)
+static void detect_release(struct ring_files *r, struct traced_process *p)
 {
 	if (p->release == EBT_RELEASE_AUTO)
 		set_release(r, p, inspect_release(r->inspect, p->pid));
@@ -254,7 +254,7 @@ static void detect_release(struct ring_files *r, struct followed *p)
 
 void ring_files_program_runs(struct ring_files *r, pid_t pid, const char *name)
 {
-	struct followed *p = follow_find(r->follow, pid);
+	struct traced_process *p = traced_find(r->traced, pid);
 	if (p)
 		detect_release(r, p);
 	/* Of one that has ended nothing is mapped any more. */
@@ -268,7 +268,7 @@ void ring_files_directory(struct ring_files *r, const char *dir, bool own)
 }
 
 /* One that ended before it was inspected most likely had the clock of the others. */
-static void learn_clock(struct ring_files *r, uint32_t process, const struct followed *p)
+static void learn_clock(struct ring_files *r, uint32_t process, const struct traced_process *p)
 {
 	struct process *entry = processes_at(&r->engine->session->processes, process);
 	struct timens its;
@@ -282,13 +282,13 @@ static void learn_clock(struct ring_files *r, uint32_t process, const struct fol
 
 /* Opens a ring file for reading as a source; takes the descriptor. p: whose it is, if it runs.
  * -EAGAIN: it is to be opened later. */
-static int open_ring(struct ring_files *r, int fd, const char *name, struct followed *p, pid_t pid,
-		     struct known_ring *k)
+static int open_ring(struct ring_files *r, int fd, const char *name, struct traced_process *p,
+		     pid_t pid, struct known_ring *k)
 {
 	struct ebt_cursor *c;
 	uint32_t process = p ? p->process : PROCESS_UNKNOWN;
-	/* One that ended before it was inspected is most likely of the family's release. */
-	bool inspected = p && (p->release != EBT_RELEASE_AUTO || follow_runs(p));
+	/* One that ended before it was inspected most likely has the release of its relatives. */
+	bool inspected = p && (p->release != EBT_RELEASE_AUTO || traced_runs(p));
 	enum ebt_release release = inspected ? p->release : r->release;
 	if (p && ringfile_is_being_written(fd, release)) {
 		snprintf(r->reason, sizeof(r->reason), "%s: its header is being written", name);
@@ -308,7 +308,7 @@ static int open_ring(struct ring_files *r, int fd, const char *name, struct foll
 		    "reading the ring '%s' of process %d", name, pid);
 	damage_report_assumed(&r->engine->session->messages, c, name);
 	r->opened++;
-	follow_usage_soon(r->follow);
+	traced_read_usage_soon(r->traced);
 	if (!p && processes_lived(&r->engine->session->processes, (uint32_t)pid,
 				  known_ring_lived_ns(k), &process)) {
 		ebt_cursor_close(c);
@@ -321,13 +321,13 @@ static int open_ring(struct ring_files *r, int fd, const char *name, struct foll
 	err = ring_source_add(r->rings, c, name, process,
 			      (p ? RING_LIVE : 0) | (r->attached ? RING_IN_RUN : 0));
 	if (!err && p)
-		followed_usage_note(&p->usage, r->engine->session);
+		traced_usage_note(&p->usage, r->engine->session);
 	return err == -ENOSPC ? 0 : err; /* no memory for it: told as a loss */
 }
 
 /* The same of a file that has just become known. */
-static int read_ring(struct ring_files *r, int fd, const char *name, struct followed *p, pid_t pid,
-		     struct known_ring *k)
+static int read_ring(struct ring_files *r, int fd, const char *name, struct traced_process *p,
+		     pid_t pid, struct known_ring *k)
 {
 	int err = open_ring(r, fd, name, p, pid, k);
 	if (err == -EAGAIN) {
@@ -345,7 +345,8 @@ static int read_ring(struct ring_files *r, int fd, const char *name, struct foll
 }
 
 /* At its end a process removes the ring that we read. */
-static void note_unreadable(struct ring_files *r, struct followed *p, int err, const char *reason)
+static void note_unreadable(struct ring_files *r, struct traced_process *p, int err,
+			    const char *reason)
 {
 	if (is_our_limit(err) && !p->unread_ns)
 		p->unread_ns = now_ns() - RING_SLACK_NS;
@@ -359,7 +360,7 @@ static void note_unreadable(struct ring_files *r, struct followed *p, int err, c
 
 /* One of the files that a process has mapped; takes its descriptor. */
 /* seen_ns: no later than the mapping was seen. */
-static int add_mapped(struct ring_files *r, struct followed *p, const struct ringfile *found,
+static int add_mapped(struct ring_files *r, struct traced_process *p, const struct ringfile *found,
 		      uint64_t seen_ns)
 {
 	struct known_ring *k = known_rings_add(&r->known, found->fd);
@@ -388,8 +389,8 @@ static bool must_wait(const struct ring_files *r, int fd)
 }
 
 /* Closes the rings that were found if one of them must wait. Their number, or -EMFILE. */
-static int keep_spare(struct ring_files *r, const struct followed *p, struct ringfile *found, int n,
-		      char *reason)
+static int keep_spare(struct ring_files *r, const struct traced_process *p, struct ringfile *found,
+		      int n, char *reason)
 {
 	int waits = 0;
 	for (int i = 0; i < n; i++)
@@ -402,7 +403,7 @@ static int keep_spare(struct ring_files *r, const struct followed *p, struct rin
 	return -EMFILE;
 }
 
-static int visit(struct followed *p, void *ctx)
+static int visit(struct traced_process *p, void *ctx)
 {
 	struct ring_files *r = ctx;
 	if (!reads_rings(r))
@@ -437,7 +438,7 @@ static int visit(struct followed *p, void *ctx)
 	return err;
 }
 
-/* 0: it is followed from now on, or gone; 1: it is not of our run; -errno. Of one that ends meanwhile, or
+/* 0: it is traced from now on, or gone; 1: it is not of our run; -errno. Of one that ends meanwhile, or
  * executes, the environment is empty: so its mapping is looked at behind that. */
 static int add_writer(struct ring_files *r, int fd, pid_t pid, const struct stat *st)
 {
@@ -446,7 +447,7 @@ static int add_writer(struct ring_files *r, int fd, pid_t pid, const struct stat
 	if (is <= 0)
 		return is;
 	if (ours)
-		return ours < 0 ? ours : follow_add_found(r->follow, pid, 0);
+		return ours < 0 ? ours : traced_add_found(r->traced, pid, 0);
 	inbox_refuse(&r->inbox, fd);
 	return is;
 }
@@ -465,7 +466,7 @@ static int find_writer(struct ring_files *r, int fd, pid_t pid, const struct sta
 	int err = add_writer(r, fd, pid, st);
 	if (err && err != -ESRCH)
 		return err;
-	struct followed *p = follow_find(r->follow, pid);
+	struct traced_process *p = traced_find(r->traced, pid);
 	err = p ? visit(p, r) : 0;
 	return err ? err : p || inbox_defer(&r->inbox, fd) || known_rings_has(&r->known, fd);
 }
@@ -478,12 +479,12 @@ static const struct process *process_of(const struct ring_files *r, pid_t pid)
 	return index ? processes_at(ps, index) : NULL;
 }
 
-/* A followed process that runs is found by its mapping, which is certain. */
+/* A traced process that runs is found by its mapping, which is certain. */
 static bool may_be_new(pid_t pid, void *ctx)
 {
 	const struct ring_files *r = ctx;
 	const struct process *p = process_of(r, pid);
-	return p ? !p->followed && (p->ended || r->engine->options->follow)
+	return p ? !p->traced && (p->ended || r->engine->options->follow)
 		 : r->engine->options->follow;
 }
 
@@ -535,9 +536,9 @@ static int scan_inbox(struct ring_files *r)
 	unsigned ended, opened = r->opened;
 	int err;
 	do {
-		ended = follow_ended(r->follow);
+		ended = traced_ended(r->traced);
 		err = reads_rings(r) ? inbox_scan(&r->inbox, &reader) : 0;
-	} while (!err && follow_ended(r->follow) != ended);
+	} while (!err && traced_ended(r->traced) != ended);
 	if (!err && !r->inbox.starved && !r->inbox.deferred)
 		unread_rings_report(&r->unread);
 	if (!r->inbox.starved || r->opened != opened)
@@ -547,11 +548,11 @@ static int scan_inbox(struct ring_files *r)
 	return err;
 }
 
-/* A child may have ended already: its parent, or whoever began that, is followed. */
+/* A child may have ended already: its parent, or whoever began that, is traced. */
 static enum ring_parent find_parent(void *ctx, pid_t pid)
 {
 	struct ring_files *r = ctx;
-	const struct followed *p = follow_find(r->follow, pid);
+	const struct traced_process *p = traced_find(r->traced, pid);
 	if (p)
 		return p->has_ring ? RING_PARENT_READ : RING_PARENT_OURS;
 	pid_t parent = process_parent(pid);
@@ -559,8 +560,8 @@ static enum ring_parent find_parent(void *ctx, pid_t pid)
 		return RING_PARENT_GONE;
 	pid_t older = parent;
 	for (unsigned i = 0; i < GENERATIONS && older > 1; i++) {
-		if (follow_find(r->follow, older)) {
-			follow_add_found(r->follow, pid, parent);
+		if (traced_find(r->traced, older)) {
+			traced_add_found(r->traced, pid, parent);
 			return RING_PARENT_OURS;
 		}
 		older = process_parent(older);
@@ -579,7 +580,7 @@ static void miss_birth(void *ctx, pid_t pid)
 {
 	struct ring_files *r = ctx;
 	uint32_t process = PROCESS_UNKNOWN;
-	if (follow_find(r->follow, pid)) {
+	if (traced_find(r->traced, pid)) {
 		ring_files_expect(r, pid, r->begun_ns);
 		return;
 	}
@@ -658,8 +659,8 @@ static int take_births(struct ring_files *r)
 	ring_files_births(r);
 	for (struct ring_birth **at = &r->births.first; *at && !err;) {
 		struct ring_birth *birth = *at;
-		const struct followed *p = follow_find(r->follow, birth->pid);
-		if (p && follow_runs(p) && !known_rings_has(&r->known, birth->fd)) {
+		const struct traced_process *p = traced_find(r->traced, birth->pid);
+		if (p && traced_runs(p) && !known_rings_has(&r->known, birth->fd)) {
 			at = &birth->next;
 			continue;
 		}
@@ -674,7 +675,7 @@ int ring_files_scan(struct ring_files *r, uint64_t known_ns)
 	uint64_t before = r->begun_ns;
 	r->begun_ns = now_ns();
 	inbox_begin_round(&r->inbox);
-	int err = follow_scan(r->follow, visit, r);
+	int err = traced_scan(r->traced, visit, r);
 	if (!err)
 		err = take_births(r);
 	if (!err)
@@ -712,7 +713,7 @@ static int report_missed(int fd, const char *name, pid_t pid, const struct stat 
 }
 
 /* One that runs on: what is in its ring is lost to us. */
-static void report_running(struct followed *p, void *ctx)
+static void report_running(struct traced_process *p, void *ctx)
 {
 	struct ring_files *r = ctx;
 	if (p->unread_ns)
@@ -751,8 +752,8 @@ int ring_files_end(struct ring_files *r)
 	r->refused = ring_notes_report(&r->inbox, &r->engine->session->messages);
 	unread_rings_report(&r->unread);
 	report_births(r);
-	follow_each(r->follow, report_running, r);
-	bool starved = *r->inbox.path ? r->inbox.starved : follow_is_starved(r->follow);
+	traced_each(r->traced, report_running, r);
+	bool starved = *r->inbox.path ? r->inbox.starved : traced_is_starved(r->traced);
 	if (starved && reads_rings(r)) {
 		messages_at(&r->engine->session->messages, LOG_NORMAL,
 			    "there may be rings that have not been read: %s", strerror(EMFILE));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Which ring files are read: those that the followed processes have mapped, and those that
+ * Which ring files are read: those that the traced processes have mapped, and those that
  * processes of ours left in the directory that their rings were sent to. Each is opened once and
  * handed to the ring source; what could not be read is reported to it as lost.
  */
@@ -10,7 +10,7 @@
 #include <stdbool.h>
 
 #include "engine/context.h"
-#include "engine/live/follow.h"
+#include "engine/live/traced.h"
 #include "source/ring/ring.h"
 
 /* How often a scan is worth its while: less than the slack within which a ring may be found
@@ -21,11 +21,11 @@ struct ring_files;
 struct inspect;
 
 /* All arguments outlive it. keep: remove no file. 0 or -errno. */
-int ring_files_new(const struct engine *e, struct follow *f, struct ring_source *rings,
+int ring_files_new(const struct engine *e, struct traced *traced, struct ring_source *rings,
 		   struct inspect *inspect, bool keep, struct ring_files **ret);
 void ring_files_free(struct ring_files *r);
 
-/* A process is followed from now on. */
+/* A process is traced from now on. */
 void ring_files_process_added(struct ring_files *r, pid_t pid);
 /* All processes that were running have been added and scanned: what is found later began in the run. */
 void ring_files_attached(struct ring_files *r);
@@ -37,29 +37,29 @@ void ring_files_attached(struct ring_files *r);
 int ring_files_watch_births(struct ring_files *r);
 /* True if a ring of ours was found: it is to be scanned soon. */
 bool ring_files_births(struct ring_files *r);
-/* A process that is followed runs the program `name` by now, and may be gone before the first
+/* A traced process runs the program `name` by now, and may be gone before the first
  * scan. */
 void ring_files_program_runs(struct ring_files *r, pid_t pid, const char *name);
-/* The process has a ring with events that nobody else has seen, since a moment (0: since it was followed):
+/* The process has a ring with events that nobody else has seen, since a moment (0: since it was traced):
  * if it ends unread they are lost. */
 void ring_files_expect(struct ring_files *r, pid_t pid, uint64_t since_ns);
 /* The process runs another program since this time, with another ring. */
 void ring_files_executed(struct ring_files *r, pid_t pid, uint64_t exec_ns);
-/* BPF reports that a process has ended, followed or too short to be: the rings that it left to us
+/* BPF reports that a process has ended, traced or too short to be: the rings that it left to us
  * are removed. */
 void ring_files_exited(struct ring_files *r, pid_t pid);
 /* A process has ended: its files that are there because of us are removed, whether or not all of
  * them has been read; what was left out of its ring is lost, unless it is found in the
  * directory. */
-void ring_files_process_ended(struct ring_files *r, struct followed *p);
+void ring_files_process_ended(struct ring_files *r, struct traced_process *p);
 /*
  * Where the files of processes that are gone before a scan are found; own: all that appears there
- * belongs to what is followed.
+ * belongs to what is traced.
  */
 void ring_files_directory(struct ring_files *r, const char *dir, bool own);
 
-/* Scans the processes that are followed, and looks for new files. Who was born before known_ns is
- * followed, unless a scan finds him (UINT64_MAX: all that there are). 0 or -errno. */
+/* Scans the processes that are traced, and looks for new files. A process born before known_ns is
+ * traced, unless a scan finds it (UINT64_MAX: all that there are). 0 or -errno. */
 int ring_files_scan(struct ring_files *r, uint64_t known_ns);
 /* The last scan of a run: what is there and cannot be read is lost. 0 or -errno. */
 int ring_files_end(struct ring_files *r);

@@ -92,7 +92,7 @@ int bpf_kernel_attach(struct bpf_kernel *k, enum bpf_probe program, int file, pi
 		      const struct uprobe_site *site, uint32_t sites);
 /* Waits until no link is left, whether or not its descriptor was closed. */
 void bpf_kernel_stop_links(struct bpf_kernel *k);
-void bpf_kernel_detach(struct bpf_kernel *k); /* processes are not followed any more */
+void bpf_kernel_detach(struct bpf_kernel *k); /* processes are not traced any more */
 
 /* What the program knows of an OCaml runtime; NULL: nothing any more. 0 or -errno. */
 int bpf_kernel_set_runtime(struct bpf_kernel *k, uint32_t key, const struct ebt_ocaml_runtime *r);

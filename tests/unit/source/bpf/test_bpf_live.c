@@ -193,7 +193,7 @@ static void check_links(void)
 	}
 }
 
-static void check_family(const char *path)
+static void check_children(const char *path)
 {
 	struct session *session;
 	struct prog p;
@@ -381,7 +381,7 @@ int main(void)
 		return skip_all("needs a compiler");
 	check_links();
 	check_counts("perf-event links", path, &(struct bpf_options){.attach = BPF_ATTACH_PERF});
-	check_family(path);
+	check_children(path);
 	check_many(path);
 	check_deleted(path);
 	check_drops(path);
