@@ -41,10 +41,10 @@ struct ebt_record {
 
 /*
  * What the kernel counted of a thread in a pause of its mutator: the payload of the end of the
- * outermost phase, of markers and of OCaml. What a kernel does not count is EBT_USAGE_UNKNOWN.
+ * outermost phase, of markers and of OCaml. What a kernel does not count is EBT_PAUSE_UNKNOWN.
  */
-#define EBT_USAGE_UNKNOWN UINT64_MAX
-struct ebt_usage {
+#define EBT_PAUSE_UNKNOWN UINT64_MAX
+struct ebt_pause_counts {
 	uint64_t run_delay;		 /* ns, waiting on a run queue */
 	uint64_t voluntary, involuntary; /* context switches */
 	uint64_t minor_faults, major_faults;
@@ -52,7 +52,7 @@ struct ebt_usage {
 	uint64_t fault_ns;   /* on a CPU, in page faults; only if they are measured */
 };
 
-/* Copies of the program's registers, unchecked. The end of a pause has a struct ebt_usage as payload. */
+/* Copies of the program's registers, unchecked. The end of a pause has a struct ebt_pause_counts as payload. */
 struct ebt_marker_record {
 	struct ebt_record head;
 	uint64_t ts; /* ns */
@@ -63,7 +63,7 @@ struct ebt_marker_record {
 	uint64_t value; /* of kinds with a payload: its bytes in the program; of others: anything */
 };
 
-/* Of user events the payload is the name, with its final 0; of the end of a pause a struct ebt_usage. */
+/* Of user events the payload is the name, with its final 0; of the end of a pause a struct ebt_pause_counts. */
 struct ebt_ocaml_record {
 	struct ebt_record head;
 	uint64_t ts; /* ns */

@@ -6,9 +6,9 @@
  * which may be hostile: they are copied, never trusted.
  */
 #include "channel.bpf.h"
+#include "pause.bpf.h"
 #include "registers.bpf.h"
 #include "stacks.bpf.h"
-#include "usage.bpf.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
@@ -16,7 +16,7 @@ struct {
 	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
 	__type(key, int);
-	__type(value, struct usage_pause);
+	__type(value, struct pause);
 } ebt_pauses SEC(".maps");
 
 /* A bit for each phase in which the mutator may run. */
@@ -57,10 +57,10 @@ static __always_inline int emit_begin(const struct pt_regs *regs, uint64_t cooki
 	struct task_struct *task = bpf_get_current_task_btf();
 	uint32_t phase = (uint32_t)REGS_ID(regs);
 	if (phase >= 64 || !(phases_run >> phase & 1)) {
-		struct usage_pause *p =
+		struct pause *p =
 			bpf_task_storage_get(&ebt_pauses, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
 		if (p)
-			usage_begin(p, phase, ts, task);
+			pause_begin(p, phase, ts, task);
 	}
 	return emit(regs, cookie, ts);
 }
@@ -68,14 +68,14 @@ static __always_inline int emit_begin(const struct pt_regs *regs, uint64_t cooki
 static __always_inline int emit_end(const struct pt_regs *regs, uint64_t cookie, uint64_t ts)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
-	struct usage_pause *p = bpf_task_storage_get(&ebt_pauses, task, 0, 0);
-	if (!p || !usage_end(p, (uint32_t)REGS_ID(regs), task))
+	struct pause *p = bpf_task_storage_get(&ebt_pauses, task, 0, 0);
+	if (!p || !pause_end(p, (uint32_t)REGS_ID(regs), task))
 		return emit(regs, cookie, ts);
 	if (stack_wanted_of_pause(p->begin_ts, ts) &&
 	    !stack_wanted(0, EBT_END, (uint32_t)REGS_ID(regs)))
 		stack_emit_c(regs, (uint32_t)(cookie >> 16), ts);
 
-	struct ebt_usage *u;
+	struct ebt_pause_counts *u;
 	struct ebt_marker_record *rec =
 		bpf_ringbuf_reserve(&ebt_channel, sizeof(*rec) + sizeof(*u), 0);
 	if (!rec) {
@@ -84,8 +84,8 @@ static __always_inline int emit_end(const struct pt_regs *regs, uint64_t cookie,
 	}
 	fill(rec, regs, cookie, ts);
 	rec->head.size = sizeof(*u);
-	u = (struct ebt_usage *)(rec + 1);
-	usage_of(u, p, task);
+	u = (struct ebt_pause_counts *)(rec + 1);
+	pause_of(u, p, task);
 	bpf_ringbuf_submit(rec, BPF_RB_NO_WAKEUP);
 	return 0;
 }

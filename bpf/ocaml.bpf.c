@@ -6,8 +6,8 @@
  * state. All addresses come from the traced program: they are copied from, never trusted.
  */
 #include "ocaml_stack.bpf.h"
+#include "pause.bpf.h"
 #include "stacks.bpf.h"
-#include "usage.bpf.h"
 
 /* The tracer sets the sizes before it loads these. */
 struct {
@@ -42,7 +42,7 @@ struct thread {
 
 struct thread_state {
 	struct thread thread;
-	struct usage_pause pause;
+	struct pause pause;
 	uint32_t in_ring; /* 1: it was told that a ring has the thread's events */
 };
 
@@ -118,7 +118,7 @@ static __always_inline int learn(const struct pt_regs *regs, uint64_t cookie,
 		bpf_task_storage_get(&ebt_thread, task, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
 	if (known) {
 		known->thread = *ret;
-		usage_drop(&known->pause, task);
+		pause_drop(&known->pause, task);
 		known->in_ring = 0;
 	}
 	*ret_state = known;
@@ -222,10 +222,10 @@ static __always_inline int emit(const struct pt_regs *regs, uint64_t ts, uint16_
 
 /* The end of a pause. */
 static __always_inline int emit_pause(const struct pt_regs *regs, uint64_t ts,
-				      const struct thread *t, const struct usage_pause *p,
+				      const struct thread *t, const struct pause *p,
 				      struct task_struct *task)
 {
-	struct ebt_usage *u;
+	struct ebt_pause_counts *u;
 	struct ebt_ocaml_record *rec =
 		bpf_ringbuf_reserve(&ebt_channel, sizeof(*rec) + sizeof(*u), 0);
 	if (!rec) {
@@ -237,17 +237,17 @@ static __always_inline int emit_pause(const struct pt_regs *regs, uint64_t ts,
 	rec->kind = EBT_END;
 	rec->id = (uint32_t)REGS_CALL_0(regs);
 	rec->value = 0;
-	u = (struct ebt_usage *)(rec + 1);
-	usage_of(u, p, task);
+	u = (struct ebt_pause_counts *)(rec + 1);
+	pause_of(u, p, task);
 	bpf_ringbuf_submit(rec, BPF_RB_NO_WAKEUP);
 	return 0;
 }
 
-static __always_inline void begin_phase(struct usage_pause *p, uint32_t phase, uint64_t ts,
+static __always_inline void begin_phase(struct pause *p, uint32_t phase, uint64_t ts,
 					const struct thread *t, struct task_struct *task)
 {
 	if (phase >= 64 || !(t->phases_run >> (phase & 63) & 1))
-		usage_begin(p, phase, ts, task);
+		pause_begin(p, phase, ts, task);
 }
 
 /* The kind of a user event: its type is a constant, or a block for the types of the user. */
@@ -345,7 +345,7 @@ static __always_inline int leave_to_ring(struct thread_state *known, struct task
 {
 	if (!known)
 		return 0;
-	usage_drop(&known->pause, task);
+	pause_drop(&known->pause, task);
 	if (!known->in_ring)
 		tell_of_ring(known, ts);
 	return 0;
@@ -372,7 +372,7 @@ int ebt_ocaml_function(struct pt_regs *regs)
 		return leave_to_ring(known, task, ts);
 
 	int pause_ends = (uint8_t)cookie == EBT_OCAML_END && known &&
-			 usage_end(&known->pause, (uint32_t)REGS_CALL_0(regs), task);
+			 pause_end(&known->pause, (uint32_t)REGS_CALL_0(regs), task);
 	if (is_chosen(regs, cookie, &t) ||
 	    (pause_ends && stack_wanted_of_pause(known->pause.begin_ts, ts)))
 		emit_stack(regs, cookie, ts, &t);

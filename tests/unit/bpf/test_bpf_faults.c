@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* The programs of page faults, bpf/faults.bpf.c, and what bpf/usage.bpf.h counts of them in pauses, as a
+/* The programs of page faults, bpf/faults.bpf.c, and what bpf/pause.bpf.h counts of them in pauses, as a
  * user program with helpers of our own. */
 #include "tests/tap.h"
 
@@ -36,25 +36,25 @@ static void *bpf_task_storage_get(void *map, struct task_struct *of, void *value
 #include "bpf/faults.bpf.h"
 #undef const
 #include "bpf/faults.bpf.c"
-#include "bpf/usage.bpf.h"
+#include "bpf/pause.bpf.h"
 #pragma GCC diagnostic pop
 
 enum { MINOR = 11, ROOTS = 12, MAJOR = 20 };
 
-static struct usage_pause of_markers, of_ocaml;
+static struct pause of_markers, of_ocaml;
 
-static void begin(struct usage_pause *p, uint32_t phase)
+static void begin(struct pause *p, uint32_t phase)
 {
-	usage_begin(p, phase, time_ns, &thread);
+	pause_begin(p, phase, time_ns, &thread);
 }
 
 /* The time of the pause that ends; -1: none does. */
-static int64_t end(struct usage_pause *p, uint32_t phase)
+static int64_t end(struct pause *p, uint32_t phase)
 {
-	struct ebt_usage u;
-	if (!usage_end(p, phase, &thread))
+	struct ebt_pause_counts u;
+	if (!pause_end(p, phase, &thread))
 		return -1;
-	usage_of(&u, p, &thread);
+	pause_of(&u, p, &thread);
 	return (int64_t)u.fault_ns;
 }
 
@@ -128,8 +128,8 @@ static void check_both(void)
 	ok(end(&of_ocaml, MAJOR) == 30, "and the outer one those behind it, too");
 	clock_reads = 0;
 	begin(&of_ocaml, MAJOR);
-	usage_drop(&of_ocaml, &thread);
-	usage_drop(&of_ocaml, &thread);
+	pause_drop(&of_ocaml, &thread);
+	pause_drop(&of_ocaml, &thread);
 	fault(10);
 	is(clock_reads, 0, "behind a pause of which the end will not be seen no clock is read");
 	begin(&of_ocaml, MAJOR);
@@ -145,9 +145,9 @@ int main(void)
 	check_both();
 	ebt_faults_on = 0;
 	begin(&of_markers, MINOR);
-	struct ebt_usage u;
-	usage_end(&of_markers, MINOR, &thread);
-	usage_of(&u, &of_markers, &thread);
-	ok(u.fault_ns == EBT_USAGE_UNKNOWN, "where faults are not timed that is said");
+	struct ebt_pause_counts u;
+	pause_end(&of_markers, MINOR, &thread);
+	pause_of(&u, &of_markers, &thread);
+	ok(u.fault_ns == EBT_PAUSE_UNKNOWN, "where faults are not timed that is said");
 	return tap_done();
 }

@@ -164,14 +164,14 @@ static void check_drops(void)
 	ok(ebt_dropped.control == 1, "a control record dropped: 1 is counted so");
 }
 
-/* Passes a phase's marker while the kernel's counts grow by 1, 2, 3, ... Its usage, or NULL. */
-static const struct ebt_usage *pass(uint16_t site, uint32_t phase)
+/* Passes a phase's marker while the kernel's counts grow by 1, 2, 3, ... Its counts, or NULL. */
+static const struct ebt_pause_counts *pass(uint16_t site, uint32_t phase)
 {
 	struct pt_regs regs = in_ring;
 	regs.di = phase;
 	const struct ebt_marker_record *rec = hit(site, &regs);
-	bool has_usage = rec && rec->head.size == sizeof(struct ebt_usage);
-	if (!rec || (rec->head.size && !has_usage) ||
+	bool has_counts = rec && rec->head.size == sizeof(struct ebt_pause_counts);
+	if (!rec || (rec->head.size && !has_counts) ||
 	    kernel.reserved != sizeof(*rec) + rec->head.size)
 		return NULL;
 	thread.sched_info.run_delay += 1;
@@ -180,44 +180,44 @@ static const struct ebt_usage *pass(uint16_t site, uint32_t phase)
 	thread.min_flt += 4;
 	thread.maj_flt += 5;
 	thread.se.nr_migrations += 6;
-	return has_usage ? (const struct ebt_usage *)(rec + 1) : NULL;
+	return has_counts ? (const struct ebt_pause_counts *)(rec + 1) : NULL;
 }
 
-static bool is_usage(const struct ebt_usage *u, uint64_t times)
+static bool has_counts(const struct ebt_pause_counts *u, uint64_t times)
 {
 	return u && u->run_delay == times && u->voluntary == 2 * times &&
 	       u->involuntary == 3 * times && u->minor_faults == 4 * times &&
 	       u->major_faults == 5 * times && u->migrations == 6 * times &&
-	       u->fault_ns == EBT_USAGE_UNKNOWN;
+	       u->fault_ns == EBT_PAUSE_UNKNOWN;
 }
 
 enum { MINOR = 11, ROOTS = 12, CONDITION_WAIT = 42, NO_PHASE = 1000 };
 
-static void check_usage(void)
+static void check_counts(void)
 {
 	thread.nvcsw = 1000;
 	ok(!pass(EBT_END, MINOR), "an end without a begin: nothing was counted");
 	ok(!pass(EBT_BEGIN, MINOR) && !pass(EBT_BEGIN, ROOTS) && !pass(EBT_END, ROOTS),
 	   "what is inside of a pause has no counts");
-	ok(is_usage(pass(EBT_END, MINOR), 3),
+	ok(has_counts(pass(EBT_END, MINOR), 3),
 	   "the end of the outermost phase has all of the pause");
 	pass(EBT_BEGIN, MINOR);
 	pass(EBT_BEGIN, MINOR);
-	ok(!pass(EBT_END, MINOR) && is_usage(pass(EBT_END, MINOR), 3),
+	ok(!pass(EBT_END, MINOR) && has_counts(pass(EBT_END, MINOR), 3),
 	   "also where a phase is inside one of its kind");
 	pass(EBT_BEGIN, MINOR);
 	pass(EBT_BEGIN, ROOTS);
-	ok(is_usage(pass(EBT_END, MINOR), 2), "also where an inner one has no end");
+	ok(has_counts(pass(EBT_END, MINOR), 2), "also where an inner one has no end");
 	pass(EBT_BEGIN, CONDITION_WAIT);
 	pass(EBT_BEGIN, MINOR);
-	ok(is_usage(pass(EBT_END, MINOR), 1) && !pass(EBT_END, CONDITION_WAIT),
+	ok(has_counts(pass(EBT_END, MINOR), 1) && !pass(EBT_END, CONDITION_WAIT),
 	   "a phase in which the mutator may run is no pause");
 	pass(EBT_BEGIN, NO_PHASE);
-	ok(is_usage(pass(EBT_END, NO_PHASE), 1), "an unknown phase is");
+	ok(has_counts(pass(EBT_END, NO_PHASE), 1), "an unknown phase is");
 	has_run_delay = false;
 	pass(EBT_BEGIN, MINOR);
-	const struct ebt_usage *u = pass(EBT_END, MINOR);
-	ok(u && u->run_delay == EBT_USAGE_UNKNOWN && u->voluntary == 2,
+	const struct ebt_pause_counts *u = pass(EBT_END, MINOR);
+	ok(u && u->run_delay == EBT_PAUSE_UNKNOWN && u->voluntary == 2,
 	   "what the kernel does not count is not known, and the rest is");
 	has_run_delay = true;
 	no_storage = true;
@@ -228,7 +228,7 @@ static void check_usage(void)
 
 int main(void)
 {
-	check_usage();
+	check_counts();
 	check_plain("end", EBT_END);
 	check_plain("begin", EBT_BEGIN);
 	check_plain("counter", EBT_COUNTER);

@@ -2,7 +2,7 @@
 /* Arguments of events in their payloads: of an interval off CPU, there and back, and of payloads that
  * nobody of ours has written. */
 #include "session/offcpu.h"
-#include "session/pause_usage.h"
+#include "session/pause_counts.h"
 #include "session/session.h"
 
 #include "tests/tap.h"
@@ -88,19 +88,19 @@ static void test_absent(void)
 
 static void test_pause(void)
 {
-	static const struct pause_usage counted = {{[PAUSE_RUN_DELAY] = 5000000000000,
-						    [PAUSE_VOLUNTARY] = 0,
-						    [PAUSE_INVOLUNTARY] = 3,
-						    [PAUSE_MINOR_FAULTS] = PAUSE_UNKNOWN,
-						    [PAUSE_MAJOR_FAULTS] = 1,
-						    [PAUSE_MIGRATIONS] = 2,
-						    [PAUSE_FAULT_NS] = PAUSE_UNKNOWN}};
+	static const struct pause_counts counted = {{[PAUSE_RUN_DELAY] = 5000000000000,
+						     [PAUSE_VOLUNTARY] = 0,
+						     [PAUSE_INVOLUNTARY] = 3,
+						     [PAUSE_MINOR_FAULTS] = PAUSE_UNKNOWN,
+						     [PAUSE_MAJOR_FAULTS] = 1,
+						     [PAUSE_MIGRATIONS] = 2,
+						     [PAUSE_FAULT_NS] = PAUSE_UNKNOWN}};
 	struct ebt_event ev = {.kind = EBT_END};
-	struct pause_usage u;
-	ok(!pause_usage_get(session, &ev, &u), "the end of a phase has no counts");
+	struct pause_counts u;
+	ok(!pause_counts_get(session, &ev, &u), "the end of a phase has no counts");
 	is_str(args_of(&ev), "", "nor arguments");
-	is(pause_usage_put(session, &ev, &counted), 0, "that of a pause may");
-	ok(pause_usage_get(session, &ev, &u) && !memcmp(&u, &counted, sizeof(u)),
+	is(pause_counts_put(session, &ev, &counted), 0, "that of a pause may");
+	ok(pause_counts_get(session, &ev, &u) && !memcmp(&u, &counted, sizeof(u)),
 	   "they come back, whatever their size");
 	is_str(args_of(&ev),
 	       "run_delay_ns=5000000000000 voluntary_switches=0 involuntary_switches=3 "
@@ -109,7 +109,7 @@ static void test_pause(void)
 	session_drop_event(session, &ev);
 	ev.flags = 0;
 	session_put_blob(session, &ev, "short", 5);
-	ok(pause_usage_get(session, &ev, &u) && u.count[PAUSE_RUN_DELAY] == PAUSE_UNKNOWN,
+	ok(pause_counts_get(session, &ev, &u) && u.count[PAUSE_RUN_DELAY] == PAUSE_UNKNOWN,
 	   "of a payload that is too short nothing is known");
 	session_drop_event(session, &ev);
 }

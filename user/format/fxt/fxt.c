@@ -225,9 +225,9 @@ static int put_phase(void *ctx, const struct track *t, enum fxt_event_type type,
 		fxt_args_who(r, &ev);
 	if (type != FXT_DURATION_BEGIN && rows_cut((enum track_end)s->how))
 		fxt_record_name(r, "cut", rows_cut((enum track_end)s->how));
-	for (unsigned i = 0; type != FXT_DURATION_BEGIN && s->usage && i < PAUSE_COUNTS; i++)
-		if (s->usage->count[i] != PAUSE_UNKNOWN)
-			fxt_record_u64(r, pause_usage_key(i), s->usage->count[i]);
+	for (unsigned i = 0; type != FXT_DURATION_BEGIN && s->counts && i < PAUSE_COUNTS; i++)
+		if (s->counts->count[i] != PAUSE_UNKNOWN)
+			fxt_record_u64(r, pause_counts_key(i), s->counts->count[i]);
 	fxt_args_stack(r, f->session, s->stack);
 	if (type == FXT_DURATION_COMPLETE)
 		fxt_record_word(r, s->end_ns);
@@ -277,11 +277,12 @@ static int on_end(void *ctx, struct track *t, const struct track_span *s, unsign
 		  uint64_t end_ns, enum track_end how)
 {
 	struct fxt *f = ctx;
-	struct pause_usage usage;
+	struct pause_counts counts;
 	(void)depth;
 	if (t->span == TRACK_PHASES) {
-		bool has_usage = how == TRACK_ENDED && pause_usage_get(f->session, f->end, &usage);
-		return fxt_spans_end(&f->spans, t, s, end_ns, how, has_usage ? &usage : NULL);
+		bool has_counts =
+			how == TRACK_ENDED && pause_counts_get(f->session, f->end, &counts);
+		return fxt_spans_end(&f->spans, t, s, end_ns, how, has_counts ? &counts : NULL);
 	}
 	int err = open_span(f, t, end_ns, FXT_ASYNC_END, rows_end_span(&f->rows, t));
 	if (err)

@@ -67,10 +67,10 @@ static struct fxt_held *held_of(struct track *t)
 	return h;
 }
 
-static void free_usage(struct fxt_span *s)
+static void free_counts(struct fxt_span *s)
 {
-	free((void *)s->usage);
-	s->usage = NULL;
+	free((void *)s->counts);
+	s->counts = NULL;
 }
 
 static int write_first(struct fxt_spans *f, struct fxt_held *h)
@@ -79,7 +79,7 @@ static int write_first(struct fxt_spans *f, struct fxt_held *h)
 	int err = f->write(f->ctx, h->track, s->ended ? FXT_DURATION_COMPLETE : FXT_DURATION_BEGIN,
 			   s);
 	stacks_drop(f->stacks, s->stack);
-	free_usage(s);
+	free_counts(s);
 	f->held--;
 	return err;
 }
@@ -155,32 +155,32 @@ int fxt_spans_begin(struct fxt_spans *f, struct track *t, struct track_span *s,
 }
 
 /* A copy for a phase that is not written yet. 0 or -ENOMEM. */
-static int keep_usage(struct fxt_span *s, const struct pause_usage *usage)
+static int keep_counts(struct fxt_span *s, const struct pause_counts *counts)
 {
-	struct pause_usage *kept = malloc(sizeof(*kept));
+	struct pause_counts *kept = malloc(sizeof(*kept));
 	if (!kept)
 		return -ENOMEM;
-	*kept = *usage;
-	s->usage = kept;
+	*kept = *counts;
+	s->counts = kept;
 	return 0;
 }
 
 int fxt_spans_end(struct fxt_spans *f, struct track *t, const struct track_span *s, uint64_t end_ns,
-		  enum track_end how, const struct pause_usage *usage)
+		  enum track_end how, const struct pause_counts *counts)
 {
 	struct fxt_held *h = t->user;
 	if (!h || s->user == NONE)
 		return -ENOMEM;		 /* as its begin returned */
 	if (s->user < h->base + h->at) { /* it is written, and so is all that was inside */
 		struct fxt_span written = {
-			.id = s->id, .end_ns = end_ns, .how = (uint8_t)how, .usage = usage};
+			.id = s->id, .end_ns = end_ns, .how = (uint8_t)how, .counts = counts};
 		return f->write(f->ctx, t, FXT_DURATION_END, &written);
 	}
 	uint32_t i = (uint32_t)(s->user - h->base);
 	h->span[i].end_ns = end_ns;
 	h->span[i].how = (uint8_t)how;
 	h->span[i].ended = true;
-	int err = usage ? keep_usage(&h->span[i], usage) : 0;
+	int err = counts ? keep_counts(&h->span[i], counts) : 0;
 	if (err)
 		return err;
 	return i == h->at ? write_on(f, h) : 0;
@@ -195,7 +195,7 @@ void fxt_spans_forget(struct fxt_spans *f, struct track *t)
 	f->held -= h->count - h->at;
 	for (; h->at < h->count; h->at++) {
 		stacks_drop(f->stacks, h->span[h->at].stack);
-		free_usage(&h->span[h->at]);
+		free_counts(&h->span[h->at]);
 	}
 	free(h->span);
 	free(h);

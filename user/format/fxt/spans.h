@@ -13,7 +13,7 @@
 #define FORMAT_FXT_SPANS_H
 
 #include "format/fxt/record.h"
-#include "session/pause_usage.h"
+#include "session/pause_counts.h"
 #include "session/stacks.h"
 #include "stream/tracks.h"
 
@@ -27,9 +27,9 @@ struct fxt_span {
 	uint32_t tid; /* 0: not known, or that of the track's phase before */
 	uint16_t cpu; /* EBT_NO_CPU: likewise */
 	bool late : 1, ended : 1;
-	uint8_t how;			 /* enum track_end */
-	uint32_t stack;			 /* of the begin; held */
-	const struct pause_usage *usage; /* of the pause that ends with it; NULL: none */
+	uint8_t how;			   /* enum track_end */
+	uint32_t stack;			   /* of the begin; held */
+	const struct pause_counts *counts; /* of the pause that ends with it; NULL: none */
 };
 
 /* Writes FXT_DURATION_BEGIN, _COMPLETE or _END of a phase. A return value other than 0 ends the
@@ -53,9 +53,9 @@ void fxt_spans_init(struct fxt_spans *f, fxt_spans_write_fn *write, void *ctx,
  * to this module. */
 int fxt_spans_begin(struct fxt_spans *f, struct track *t, struct track_span *s,
 		    const struct ebt_event *ev);
-/* usage: of the pause that ends with the phase, or NULL. */
+/* counts: of the pause that ends with the phase, or NULL. */
 int fxt_spans_end(struct fxt_spans *f, struct track *t, const struct track_span *s, uint64_t end_ns,
-		  enum track_end how, const struct pause_usage *usage);
+		  enum track_end how, const struct pause_counts *counts);
 void fxt_spans_forget(struct fxt_spans *f, struct track *t);
 
 /* Writes the begins of the phases that have been open for too long at this moment. Before each

@@ -128,7 +128,7 @@ static void move(uint64_t *from, uint64_t *to, uint64_t ns)
 	*to += ns;
 }
 
-static void correct_waits(struct blame_split *s, const struct pause_usage *u)
+static void correct_waits(struct blame_split *s, const struct pause_counts *u)
 {
 	uint64_t *ns = s->ns, delay = u->count[PAUSE_RUN_DELAY];
 	uint64_t doubt = delay < ns[BLAME_DOMAIN] ? delay : ns[BLAME_DOMAIN];
@@ -137,7 +137,7 @@ static void correct_waits(struct blame_split *s, const struct pause_usage *u)
 	move(&ns[BLAME_UNKNOWN], &ns[BLAME_WAIT], more);
 	move(&ns[BLAME_CPU], &ns[BLAME_WAIT], more > unknown ? more - unknown : 0);
 	unknown = ns[BLAME_UNKNOWN];
-	if (pause_usage_never_blocked(u) && unknown > doubt)
+	if (pause_counts_never_blocked(u) && unknown > doubt)
 		move(&ns[BLAME_UNKNOWN], &ns[BLAME_CPU], unknown - doubt);
 	/* It blocked, and no interval says so. */
 	uint64_t switches = u->count[PAUSE_VOLUNTARY];
@@ -145,7 +145,7 @@ static void correct_waits(struct blame_split *s, const struct pause_usage *u)
 		move(&ns[BLAME_CPU], &ns[BLAME_UNKNOWN], ns[BLAME_CPU]);
 }
 
-void blame_split_correct(struct blame_split *s, const struct pause_usage *u)
+void blame_split_correct(struct blame_split *s, const struct pause_counts *u)
 {
 	uint64_t faults = u->count[PAUSE_FAULT_NS];
 	if (u->count[PAUSE_RUN_DELAY] != PAUSE_UNKNOWN)

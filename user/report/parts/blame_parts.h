@@ -3,7 +3,7 @@
 #ifndef REPORT_PARTS_BLAME_PARTS_H
 #define REPORT_PARTS_BLAME_PARTS_H
 
-#include "session/pause_usage.h"
+#include "session/pause_counts.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -71,6 +71,6 @@ struct blame_split {
  * the wait for a CPU may have been there, and the rest was not. Of the time on a CPU the part is told that
  * page faults took, if it was measured.
  */
-void blame_split_correct(struct blame_split *s, const struct pause_usage *u);
+void blame_split_correct(struct blame_split *s, const struct pause_counts *u);
 
 #endif

@@ -44,7 +44,7 @@ static void put_parts(struct buf *b, const struct blame_sum *s)
 				     report_ns_text((double)s->ns[i]).text, share_of(s, 1u << i));
 }
 
-static void put_counts(struct buf *b, const struct pause_usage *u)
+static void put_counts(struct buf *b, const struct pause_counts *u)
 {
 	static const char *const text[] = {
 		[PAUSE_VOLUNTARY] = "voluntary and", [PAUSE_INVOLUNTARY] = "involuntary switches,",
@@ -58,7 +58,7 @@ static void put_counts(struct buf *b, const struct pause_usage *u)
 			report_print(b, " %" PRIu64 " %s", u->count[i], text[i]);
 }
 
-static bool any_count(const struct pause_usage *u)
+static bool any_count(const struct pause_counts *u)
 {
 	for (unsigned i = PAUSE_VOLUNTARY; i < PAUSE_FAULT_NS; i++)
 		if (u->count[i] && u->count[i] != PAUSE_UNKNOWN)
@@ -71,7 +71,7 @@ static void put_counted(struct buf *b, const struct blame_sum *s)
 	if (!s->counted)
 		return;
 	report_print(b, "    counted in %" PRIu64 " pause%s:", s->counted, plural(s->counted));
-	put_counts(b, &s->usage);
+	put_counts(b, &s->counts);
 	report_print(b, "\n    %" PRIu64 " of them never blocked\n", s->never_blocked);
 }
 
@@ -206,9 +206,9 @@ static void put_pause(struct buf *b, const struct session *s, const struct blame
 	put_whose(b, p);
 	buf_puts(b, "\n");
 	put_split(b, &p->split, "      ");
-	if (p->has_usage && any_count(&p->usage)) {
+	if (p->has_counts && any_count(&p->counts)) {
 		buf_puts(b, "     ");
-		put_counts(b, &p->usage);
+		put_counts(b, &p->counts);
 		buf_puts(b, "\n");
 	}
 	if (p->culprit.ns) {
@@ -401,10 +401,10 @@ static void json_parts(struct json *j, const uint64_t *ns)
 	json_close(j, '}');
 }
 
-static void json_counts(struct json *j, const struct pause_usage *u)
+static void json_counts(struct json *j, const struct pause_counts *u)
 {
 	for (unsigned i = 0; i < PAUSE_COUNTS; i++)
-		json_key_known(j, pause_usage_key(i), u->count[i] != PAUSE_UNKNOWN, u->count[i]);
+		json_key_known(j, pause_counts_key(i), u->count[i] != PAUSE_UNKNOWN, u->count[i]);
 }
 
 static void json_split(struct json *j, const struct blame_split *s)
@@ -447,9 +447,9 @@ static void json_pause(struct json *j, const struct session *s, const struct bla
 	json_key_known(j, "tid", p->tid, p->tid);
 	json_key_str(j, "phase", phases_name(p->row));
 	json_split(j, &p->split);
-	if (p->has_usage) {
+	if (p->has_counts) {
 		json_key_open(j, "counted", '{');
-		json_counts(j, &p->usage);
+		json_counts(j, &p->counts);
 		json_close(j, '}');
 	} else {
 		json_key_null(j, "counted");
@@ -490,7 +490,7 @@ static void json_sum(struct json *j, const struct blame_sum *s)
 	json_key_open(j, "counted", '{');
 	json_key_u64(j, "pauses", s->counted);
 	json_key_u64(j, "never_blocked", s->never_blocked);
-	json_counts(j, &s->usage);
+	json_counts(j, &s->counts);
 	json_close(j, '}');
 }
 

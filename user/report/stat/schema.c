@@ -5,7 +5,7 @@
 #include "report/parts/blame_parts.h"
 #include "report/schema.h"
 #include "report/stat/percentiles.h"
-#include "session/pause_usage.h"
+#include "session/pause_counts.h"
 
 static const struct schema_key report[] = {{"kind", SCHEMA_CONST("\"stat\"")},
 					   {"schema", SCHEMA_CONST("1")},
@@ -104,7 +104,7 @@ static const struct schema_key counted_sum[] = {
 	{"pauses", SCHEMA_COUNT}, {"never_blocked", SCHEMA_COUNT}, {0}};
 static const struct schema_key counted[] = {
 #define X(CONSTANT, key) {#key, SCHEMA_KNOWN},
-	PAUSE_USAGE_LIST(X)
+	PAUSE_COUNTS_LIST(X)
 #undef X
 		{0}};
 static const struct schema_key blame_lists[] = {

@@ -16,7 +16,7 @@
 #include "codec/ring/ids.h"
 #include "proc/usage.h"
 #include "session/offcpu.h"
-#include "session/pause_usage.h"
+#include "session/pause_counts.h"
 #include "session/processes.h"
 #include "session/release.h"
 
@@ -275,31 +275,31 @@ static int put_offcpu(struct session *s, struct ebt_event *ev, const struct ebt_
 	return offcpu_put(s, ev, &o);
 }
 
-_Static_assert(EBT_USAGE_UNKNOWN == PAUSE_UNKNOWN, "both say so in the same way");
+_Static_assert(EBT_PAUSE_UNKNOWN == PAUSE_UNKNOWN, "both say so in the same way");
 
 /* Makes the counts of a pause, if the payload is these, the arguments of an EBT_END. 0 or -ENOMEM. */
 static int put_pause(struct bpf_records *s, struct ebt_event *ev, const void *payload, size_t bytes)
 {
-	struct ebt_usage u;
+	struct ebt_pause_counts u;
 	if (ev->kind != EBT_END || bytes < sizeof(u))
 		return 0;
 	memcpy(&u, payload, sizeof(u));
-	if (u.run_delay == EBT_USAGE_UNKNOWN && !s->lacks_counts) {
+	if (u.run_delay == EBT_PAUSE_UNKNOWN && !s->lacks_counts) {
 		messages_at(&s->opt.session->messages, LOG_NORMAL,
 			    "this kernel does not count how long a thread waits for a CPU "
 			    "(CONFIG_SCHED_INFO): pauses are shown without");
 		s->lacks_counts = true;
 	}
-	return pause_usage_put(s->opt.session, ev,
-			       &(struct pause_usage){{
-				       [PAUSE_RUN_DELAY] = u.run_delay,
-				       [PAUSE_VOLUNTARY] = u.voluntary,
-				       [PAUSE_INVOLUNTARY] = u.involuntary,
-				       [PAUSE_MINOR_FAULTS] = u.minor_faults,
-				       [PAUSE_MAJOR_FAULTS] = u.major_faults,
-				       [PAUSE_MIGRATIONS] = u.migrations,
-				       [PAUSE_FAULT_NS] = u.fault_ns,
-			       }});
+	return pause_counts_put(s->opt.session, ev,
+				&(struct pause_counts){{
+					[PAUSE_RUN_DELAY] = u.run_delay,
+					[PAUSE_VOLUNTARY] = u.voluntary,
+					[PAUSE_INVOLUNTARY] = u.involuntary,
+					[PAUSE_MINOR_FAULTS] = u.minor_faults,
+					[PAUSE_MAJOR_FAULTS] = u.major_faults,
+					[PAUSE_MIGRATIONS] = u.migrations,
+					[PAUSE_FAULT_NS] = u.fault_ns,
+				}});
 }
 
 static int queue(struct bpf_records *s, struct bpf_process *proc, struct ebt_event *ev)

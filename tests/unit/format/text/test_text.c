@@ -2,7 +2,7 @@
 /* What the text sink says of events that no domain is known of. */
 #include "format/text/text.h"
 #include "session/offcpu.h"
-#include "session/pause_usage.h"
+#include "session/pause_counts.h"
 #include "session/session.h"
 #include "stream/sink.h"
 #include "tests/tap.h"
@@ -103,11 +103,11 @@ static void test_times(void)
 			   .run_delay_ns = 77600000,
 			   .runner_cpu = EBT_NO_CPU};
 	struct ebt_event ev = {.ts = o.end_ns, .kind = EBT_OFFCPU, .domain = EBT_NO_DOMAIN};
-	struct pause_usage u = {.count = {[PAUSE_RUN_DELAY] = 2500}};
+	struct pause_counts u = {.count = {[PAUSE_RUN_DELAY] = 2500}};
 	struct ebt_event pause = {.ts = 2000000, .kind = EBT_END, .pos = EBT_NO_POS};
 	if (!f || session_new(&session) || enter_processes(session, 1) ||
 	    text_new(session, fileno(f), &sink) || offcpu_put(session, &ev, &o) ||
-	    pause_usage_put(session, &pause, &u))
+	    pause_counts_put(session, &pause, &u))
 		abort();
 	sink_events(sink, &ev, 1);
 	sink_events(sink, &pause, 1);

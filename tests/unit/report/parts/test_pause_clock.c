@@ -195,7 +195,7 @@ static void test_open(void)
 static void test_counts(void)
 {
 	struct users u;
-	const struct pause_usage counts = {{0}};
+	const struct pause_counts counts = {{0}};
 	struct ebt_event ev = {.ts = 2112 * US,
 			       .pos = EBT_NO_POS,
 			       .kind = EBT_END,
@@ -207,7 +207,7 @@ static void test_counts(void)
 	push(&u, 2000, 1, EBT_BEGIN, FULL);
 	push(&u, 2050, 2, EBT_BEGIN, MINOR);
 	push(&u, 2052, 2, EBT_END, MINOR);
-	if (pause_usage_put(u.stat.session, &ev, &counts))
+	if (pause_counts_put(u.stat.session, &ev, &counts))
 		abort();
 	push_event(&u, &ev);
 	session_drop_event(u.stat.session, &ev);

@@ -5,7 +5,7 @@
 #include "report/stat/pause_events.h"
 #include "session/event_args.h"
 #include "session/offcpu.h"
-#include "session/pause_usage.h"
+#include "session/pause_counts.h"
 #include "tests/tap.h"
 #include "tests/unit/processes_fixture.h"
 
@@ -79,7 +79,7 @@ static void emit(struct viewer *w, struct ebt_event *ev)
 }
 
 static void push(struct viewer *w, uint16_t kind, uint16_t domain, uint64_t us,
-		 const struct pause_usage *u)
+		 const struct pause_counts *u)
 {
 	struct ebt_event ev = {.ts = us * US,
 			       .pos = EBT_NO_POS,
@@ -89,7 +89,7 @@ static void push(struct viewer *w, uint16_t kind, uint16_t domain, uint64_t us,
 			       .domain = domain,
 			       .tid = 100u + domain,
 			       .cpu = EBT_NO_CPU};
-	if (u && pause_usage_put(w->session, &ev, u))
+	if (u && pause_counts_put(w->session, &ev, u))
 		abort();
 	emit(w, &ev);
 }
@@ -123,7 +123,8 @@ static void off(struct viewer *w, uint64_t from, uint64_t until, uint64_t wait,
 static void test_fields(void)
 {
 	struct viewer w;
-	struct pause_usage u = {.count = {[PAUSE_RUN_DELAY] = 100 * US, [PAUSE_FAULT_NS] = 7 * US}};
+	struct pause_counts u = {
+		.count = {[PAUSE_RUN_DELAY] = 100 * US, [PAUSE_FAULT_NS] = 7 * US}};
 	u.count[PAUSE_VOLUNTARY] = 6;
 	begin(&w, 0);
 	/* From its first interval a thread is known. */

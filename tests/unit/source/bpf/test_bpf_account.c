@@ -4,7 +4,7 @@
 
 #include "base/log.h"
 #include "bpf/abi.h"
-#include "session/pause_usage.h"
+#include "session/pause_counts.h"
 #include "source/bpf/records.h"
 #include "tests/tap.h"
 
@@ -34,11 +34,11 @@ static void begin(void)
 }
 
 /* The event of a record of this kind with so many bytes of the counts as its payload. */
-static struct ebt_event receive(uint16_t kind, const struct ebt_usage *counted, size_t bytes)
+static struct ebt_event receive(uint16_t kind, const struct ebt_pause_counts *counted, size_t bytes)
 {
 	struct {
 		struct ebt_marker_record rec;
-		struct ebt_usage counted;
+		struct ebt_pause_counts counted;
 	} r = {{.head = {.type = EBT_RECORD_MARKER, .site = kind, .size = (uint16_t)bytes},
 		.ts = 10,
 		.pos = EBT_NO_POS,
@@ -53,13 +53,13 @@ static struct ebt_event receive(uint16_t kind, const struct ebt_usage *counted, 
 
 int main(void)
 {
-	struct ebt_usage counted = {1, 2, 3, 4, 5, 6, 7};
-	struct pause_usage u;
+	struct ebt_pause_counts counted = {1, 2, 3, 4, 5, 6, 7};
+	struct pause_counts u;
 	log_level = LOG_QUIET;
 	begin();
 
 	struct ebt_event ev = receive(EBT_END, &counted, sizeof(counted));
-	ok(pause_usage_get(session, &ev, &u) && u.count[PAUSE_RUN_DELAY] == 1 &&
+	ok(pause_counts_get(session, &ev, &u) && u.count[PAUSE_RUN_DELAY] == 1 &&
 		   u.count[PAUSE_VOLUNTARY] == 2 && u.count[PAUSE_INVOLUNTARY] == 3 &&
 		   u.count[PAUSE_MINOR_FAULTS] == 4 && u.count[PAUSE_MAJOR_FAULTS] == 5 &&
 		   u.count[PAUSE_MIGRATIONS] == 6 && u.count[PAUSE_FAULT_NS] == 7,
@@ -67,16 +67,16 @@ int main(void)
 	ok(!s.lacks_counts, "nothing lacks");
 	session_drop_event(session, &ev);
 
-	counted.run_delay = EBT_USAGE_UNKNOWN;
+	counted.run_delay = EBT_PAUSE_UNKNOWN;
 	ev = receive(EBT_END, &counted, sizeof(counted));
-	ok(pause_usage_get(session, &ev, &u) && u.count[PAUSE_RUN_DELAY] == PAUSE_UNKNOWN &&
+	ok(pause_counts_get(session, &ev, &u) && u.count[PAUSE_RUN_DELAY] == PAUSE_UNKNOWN &&
 		   u.count[PAUSE_VOLUNTARY] == 2,
 	   "what the kernel does not count is not known, and the rest is");
 	ok(s.lacks_counts, "which is said");
 	session_drop_event(session, &ev);
 
 	ev = receive(EBT_END, &counted, sizeof(counted) - 8);
-	ok(!pause_usage_get(session, &ev, &u), "a payload that is too short has no counts");
+	ok(!pause_counts_get(session, &ev, &u), "a payload that is too short has no counts");
 	ev = receive(EBT_INT, &counted, sizeof(counted));
 	ok(!(ev.flags & EBT_F_PAYLOAD), "nor has that of another event");
 

@@ -103,11 +103,11 @@ static void add(struct blame_sum *s, const struct blame_pause *p)
 	s->pause_ns += p->ns;
 	for (unsigned i = 0; i < BLAME_PARTS; i++)
 		s->ns[i] += p->split.ns[i];
-	if (!p->has_usage)
+	if (!p->has_counts)
 		return;
 	s->counted++;
-	s->never_blocked += pause_usage_never_blocked(&p->usage);
-	pause_usage_add(&s->usage, &p->usage);
+	s->never_blocked += pause_counts_never_blocked(&p->counts);
+	pause_counts_add(&s->counts, &p->counts);
 }
 
 static void add_runner(struct blame_sums *s, const struct blame_cause *c)
@@ -200,7 +200,8 @@ struct lane {
 	struct held_pauses held;
 };
 
-struct family {
+/* What is kept of a process. */
+struct blamed {
 	struct lane *lanes;
 	struct section *section[BARRIERS]; /* the open one; NULL: none */
 	struct thread_times times;
@@ -209,8 +210,8 @@ struct family {
 struct blame {
 	const struct session *session;
 	struct tracks *tracks;
-	PTRARRAY(struct family) families; /* by process */
-	PTRARRAY(struct lane) lanes;	  /* by lane of the registry */
+	PTRARRAY(struct blamed) processes; /* by process */
+	PTRARRAY(struct lane) lanes;	   /* by lane of the registry */
 	struct blame_sums sums;
 	const struct ebt_event *end; /* the event at hand, with which a pause may end */
 	uint64_t known_from;	     /* the first interval's begin */
@@ -240,22 +241,22 @@ static void drop_section(struct section *s)
 		free(s);
 }
 
-static struct family *family_of(struct blame *b, uint32_t process)
+static struct blamed *blamed_of(struct blame *b, uint32_t process)
 {
 	bool is_new;
-	return ptrarray_make(&b->families, process, &is_new);
+	return ptrarray_make(&b->processes, process, &is_new);
 }
 
 /* The lane arrives at a barrier. */
-static int arrive(struct family *f, struct lane *l, const struct track *t, int barrier,
+static int arrive(struct blamed *of, struct lane *l, const struct track *t, int barrier,
 		  const struct ebt_event *ev)
 {
-	struct section *s = f->section[barrier];
+	struct section *s = of->section[barrier];
 	drop_section(l->inside);
 	l->inside = NULL;
 	if (s && s->is_closed) {
 		drop_section(s);
-		s = f->section[barrier] = NULL;
+		s = of->section[barrier] = NULL;
 	}
 	if (!s) {
 		s = calloc(1, sizeof(*s));
@@ -263,7 +264,7 @@ static int arrive(struct family *f, struct lane *l, const struct track *t, int b
 			return -ENOMEM;
 		s->refs = 1;
 	}
-	f->section[barrier] = s;
+	of->section[barrier] = s;
 	s->refs++;
 	s->last_ns = ev->ts;
 	s->last_lane = t->lane;
@@ -273,10 +274,10 @@ static int arrive(struct family *f, struct lane *l, const struct track *t, int b
 	return 0;
 }
 
-static void split_time(struct blame *b, struct family *f, uint32_t tid, uint64_t from, uint64_t to,
+static void split_time(struct blame *b, struct blamed *of, uint32_t tid, uint64_t from, uint64_t to,
 		       struct blame_split *ret)
 {
-	const struct off_cpu *known_of = tid ? thread_times_get(&f->times, tid) : NULL;
+	const struct off_cpu *known_of = tid ? thread_times_get(&of->times, tid) : NULL;
 	uint64_t known = b->is_known && tid ? b->known_from : UINT64_MAX;
 	uint64_t unknown = known >= to ? to - from : known > from ? known - from : 0;
 	static const struct off_cpu none;
@@ -285,7 +286,7 @@ static void split_time(struct blame *b, struct family *f, uint32_t tid, uint64_t
 }
 
 /* The lane leaves the barrier. 0 or -ENOMEM. */
-static int leave(struct blame *b, struct family *f, struct lane *l, uint64_t begin_ns)
+static int leave(struct blame *b, struct blamed *of, struct lane *l, uint64_t begin_ns)
 {
 	struct section *s = l->inside;
 	int err = 0;
@@ -306,7 +307,7 @@ static int leave(struct blame *b, struct family *f, struct lane *l, uint64_t beg
 		if (ns > o->pause.culprit.ns) {
 			struct blame_culprit c = {
 				.ns = ns, .domain = s->last_domain, .tid = s->last_tid};
-			split_time(b, f, s->last_tid, begin_ns, s->last_ns, &c.split);
+			split_time(b, of, s->last_tid, begin_ns, s->last_ns, &c.split);
 			o->pause.culprit = c;
 		}
 	}
@@ -315,26 +316,26 @@ static int leave(struct blame *b, struct family *f, struct lane *l, uint64_t beg
 }
 
 /* The present part of a pause that began at `from`, up to `to`, into the pause or a copy of it. */
-static void split_part(struct blame *b, struct family *f, const struct open *o, uint64_t from,
+static void split_part(struct blame *b, struct blamed *of, const struct open *o, uint64_t from,
 		       uint64_t to, struct blame_pause *p)
 {
 	for (uint32_t i = 0; i < o->waits; i++) {
-		split_time(b, f, p->tid, from, o->wait[i].from, &p->split);
+		split_time(b, of, p->tid, from, o->wait[i].from, &p->split);
 		from = o->wait[i].to;
 	}
-	split_time(b, f, p->tid, from, to, &p->split);
+	split_time(b, of, p->tid, from, to, &p->split);
 }
 
 /* The lane's time becomes another thread's, whose events come from this one on. 0 or -ENOMEM. */
 static int switch_thread(struct blame *b, struct lane *l, const struct ebt_event *ev)
 {
 	struct pause_thread left = l->clock.now;
-	struct family *f = family_of(b, l->process);
+	struct blamed *of = blamed_of(b, l->process);
 	struct open *o = open_of(l);
-	int waits = f ? pause_clock_switch(&l->clock, ev->tid, l->last_ns, ev->ts) : -ENOMEM;
+	int waits = of ? pause_clock_switch(&l->clock, ev->tid, l->last_ns, ev->ts) : -ENOMEM;
 	if (waits <= 0 || !o)
 		return waits < 0 ? waits : 0;
-	split_part(b, f, o, left.begin_ns, l->last_ns, &o->pause);
+	split_part(b, of, o, left.begin_ns, l->last_ns, &o->pause);
 	o->waits = 0;
 	o->parts++;
 	return 0;
@@ -343,8 +344,8 @@ static int switch_thread(struct blame *b, struct lane *l, const struct ebt_event
 static void settle_all(struct blame *b)
 {
 	size_t at = 0;
-	for (struct family *f; (f = ptrarray_next(&b->families, &at));)
-		for (struct lane *l = f->lanes; l; l = l->next)
+	for (struct blamed *of; (of = ptrarray_next(&b->processes, &at));)
+		for (struct lane *l = of->lanes; l; l = l->next)
 			blame_sums_settle(&b->sums, &l->held);
 }
 
@@ -368,9 +369,9 @@ static int end_pause(struct blame *b, struct lane *l, struct open *o)
 {
 	struct blame_pause *p = &o->pause;
 	/* The kernel counts of a thread what it did while it waited, too. */
-	p->has_usage = !o->parts && pause_usage_get(b->session, b->end, &p->usage);
-	if (p->has_usage)
-		blame_split_correct(&p->split, &p->usage);
+	p->has_counts = !o->parts && pause_counts_get(b->session, b->end, &p->counts);
+	if (p->has_counts)
+		blame_split_correct(&p->split, &p->counts);
 	if (b->on_pause)
 		b->on_pause(b->ctx, p);
 	/* Rings hold what was before the run, which stat does not count. */
@@ -424,17 +425,17 @@ static struct lane *make_lane(struct blame *b, const struct ebt_event *ev)
 {
 	bool is_new;
 	uint32_t lane = processes_lane_of(&b->session->processes, ev);
-	struct family *f = family_of(b, ev->process);
-	struct lane *l = lane && f ? ptrarray_make(&b->lanes, lane, &is_new) : NULL;
+	struct blamed *of = blamed_of(b, ev->process);
+	struct lane *l = lane && of ? ptrarray_make(&b->lanes, lane, &is_new) : NULL;
 	if (!l || !is_new)
 		return l;
 	l->lane = lane;
 	l->process = ev->process;
 	l->since_ns = ev->ts;
-	l->next = f->lanes;
+	l->next = of->lanes;
 	if (l->next)
 		l->next->prev = l;
-	f->lanes = l;
+	of->lanes = l;
 	return l;
 }
 
@@ -452,11 +453,11 @@ static int on_begin(void *ctx, struct track *t, struct track_span *s, unsigned d
 	if (ev->kind != EBT_BEGIN)
 		return 0;
 	struct lane *l = ptrarray_get(&b->lanes, t->lane);
-	struct family *f = family_of(b, t->process);
-	if (!l || !f)
+	struct blamed *of = blamed_of(b, t->process);
+	if (!l || !of)
 		return -ENOMEM;
 	if (barrier < BARRIERS) {
-		int err = arrive(f, l, t, barrier, ev);
+		int err = arrive(of, l, t, barrier, ev);
 		if (err)
 			return err;
 	}
@@ -483,7 +484,7 @@ static int on_begin(void *ctx, struct track *t, struct track_span *s, unsigned d
 }
 
 /* The last phase of a pause ends. */
-static int on_pause_end(struct blame *b, struct family *f, struct lane *l,
+static int on_pause_end(struct blame *b, struct blamed *of, struct lane *l,
 			const struct pause_thread *p, uint64_t end_ns, enum track_end how)
 {
 	struct open *o = p->user;
@@ -493,7 +494,7 @@ static int on_pause_end(struct blame *b, struct family *f, struct lane *l,
 		o->pause.tid = b->end->tid ? b->end->tid : o->pause.tid;
 		o->pause.end_ns = end_ns;
 		o->pause.ns = p->spent_ns;
-		split_part(b, f, o, p->begin_ns, end_ns, &o->pause);
+		split_part(b, of, o, p->begin_ns, end_ns, &o->pause);
 		err = end_pause(b, l, o);
 	}
 	drop_open(b, l, o);
@@ -505,16 +506,16 @@ static int on_end(void *ctx, struct track *t, const struct track_span *s, unsign
 {
 	struct blame *b = ctx;
 	struct lane *l = ptrarray_get(&b->lanes, t->lane);
-	struct family *f = family_of(b, t->process);
+	struct blamed *of = blamed_of(b, t->process);
 	(void)depth;
-	if (t->span != TRACK_PHASES || !l || !f)
-		return f ? 0 : -ENOMEM;
-	int err = barrier_of(s->id) < BARRIERS ? leave(b, f, l, s->begin_ns) : 0;
+	if (t->span != TRACK_PHASES || !l || !of)
+		return of ? 0 : -ENOMEM;
+	int err = barrier_of(s->id) < BARRIERS ? leave(b, of, l, s->begin_ns) : 0;
 	if (err || !s->user)
 		return err;
 	const struct pause_thread *p =
 		pause_clock_end(&l->clock, (uint32_t)(s->user >> TID_AT), end_ns);
-	return p && p->user ? on_pause_end(b, f, l, p, end_ns, how) : 0;
+	return p && p->user ? on_pause_end(b, of, l, p, end_ns, how) : 0;
 }
 
 /* A pause ends whose begin was not seen: those that are held were its parts. */
@@ -547,7 +548,7 @@ static void free_lane(struct blame *b, struct lane *l)
 static void on_forget(void *ctx, struct track *t)
 {
 	struct blame *b = ctx;
-	struct family *f = ptrarray_get(&b->families, t->process);
+	struct blamed *of = ptrarray_get(&b->processes, t->process);
 	struct lane *l = ptrarray_remove(&b->lanes, t->lane);
 	if (!l)
 		return;
@@ -555,8 +556,8 @@ static void on_forget(void *ctx, struct track *t)
 		l->next->prev = l->prev;
 	if (l->prev)
 		l->prev->next = l->next;
-	else if (f)
-		f->lanes = l->next;
+	else if (of)
+		of->lanes = l->next;
 	free_lane(b, l);
 }
 
@@ -585,14 +586,14 @@ void blame_watch(struct blame *b, blame_on_pause *fn, void *ctx)
 	b->ctx = ctx;
 }
 
-static void free_family(struct family *f)
+static void free_blamed(struct blamed *of)
 {
-	if (!f)
+	if (!of)
 		return;
-	thread_times_done(&f->times);
+	thread_times_done(&of->times);
 	for (int i = 0; i < BARRIERS; i++)
-		drop_section(f->section[i]);
-	free(f);
+		drop_section(of->section[i]);
+	free(of);
 }
 
 void blame_free(struct blame *b)
@@ -601,9 +602,9 @@ void blame_free(struct blame *b)
 		return;
 	tracks_free(b->tracks);
 	size_t at = 0;
-	for (struct family *f; (f = ptrarray_next(&b->families, &at));)
-		free_family(f);
-	ptrarray_done(&b->families);
+	for (struct blamed *of; (of = ptrarray_next(&b->processes, &at));)
+		free_blamed(of);
+	ptrarray_done(&b->processes);
 	ptrarray_done(&b->lanes);
 	blame_sums_done(&b->sums);
 	free(b);
@@ -612,15 +613,15 @@ void blame_free(struct blame *b)
 int blame_forget(struct blame *b, uint32_t process)
 {
 	int err = tracks_forget(b->tracks, process, 0);
-	free_family(ptrarray_remove(&b->families, process));
+	free_blamed(ptrarray_remove(&b->processes, process));
 	return err;
 }
 
 /* Since when an open pause of the process may ask for intervals. */
-static uint64_t needed_from(const struct family *f, uint64_t now_ns)
+static uint64_t needed_from(const struct blamed *of, uint64_t now_ns)
 {
 	uint64_t ns = now_ns;
-	for (const struct lane *l = f->lanes; l; l = l->next)
+	for (const struct lane *l = of->lanes; l; l = l->next)
 		if (open_of(l) && l->clock.now.begin_ns < ns)
 			ns = l->clock.now.begin_ns;
 	return ns;
@@ -628,11 +629,11 @@ static uint64_t needed_from(const struct family *f, uint64_t now_ns)
 
 static int add_interval(struct blame *b, const struct ebt_event *ev)
 {
-	struct family *f = family_of(b, ev->process);
+	struct blamed *of = blamed_of(b, ev->process);
 	struct off_cpu_interval i;
 	offcpu_get(b->session, ev, &i.of);
-	if (!f || !ev->tid)
-		return f ? 0 : -ENOMEM;
+	if (!of || !ev->tid)
+		return of ? 0 : -ENOMEM;
 	i.blocked = blame_part_of_block(i.of.reason, i.of.syscall);
 	i.tracer = b->session->tracer_tid;
 	if (i.of.reason == EBT_OFFCPU_PREEMPTED)
@@ -641,9 +642,9 @@ static int add_interval(struct blame *b, const struct ebt_event *ev)
 		b->known_from = i.of.begin_ns;
 	b->is_known = true;
 	int err = 0;
-	if (thread_times_is_due(&f->times, ev->tid))
-		err = thread_times_trim(&f->times, ev->tid, needed_from(f, i.of.begin_ns));
-	return err ? err : thread_times_add(&f->times, ev->tid, &i);
+	if (thread_times_is_due(&of->times, ev->tid))
+		err = thread_times_trim(&of->times, ev->tid, needed_from(of, i.of.begin_ns));
+	return err ? err : thread_times_add(&of->times, ev->tid, &i);
 }
 
 /* Of a domain or thread: the thread of the lane may be another one. */
@@ -707,10 +708,10 @@ const struct blame_pause *blame_longest(struct blame *b, uint32_t *ret_count)
 
 /* The last moment at which it is known whether the present thread of a lane has a CPU: a switch is recorded
  * when the thread runs again. */
-static uint64_t known_until(const struct blame *b, const struct family *f, const struct lane *l,
+static uint64_t known_until(const struct blame *b, const struct blamed *of, const struct lane *l,
 			    uint32_t tid)
 {
-	const struct off_cpu *o = tid ? thread_times_get(&f->times, tid) : NULL;
+	const struct off_cpu *o = tid ? thread_times_get(&of->times, tid) : NULL;
 	const struct offcpu *last = o ? off_cpu_last(o) : NULL;
 	uint64_t ns = l->last_ns;
 	if (last && last->end_ns > ns)
@@ -754,17 +755,17 @@ bool blame_open(struct blame *b, uint64_t now_ns, struct blame_pause *ret)
 {
 	const struct session *s = b->session;
 	const struct pause_thread *longest = NULL;
-	struct family *of = NULL;
+	struct blamed *longest_of = NULL;
 	struct lane *lane = NULL;
 	uint64_t ns = 0;
 	size_t at = 0;
 	if (s->open_emitted.known && s->open_emitted.ns <= now_ns)
 		b->open_ns = s->open_at.ns;
-	for (struct family *f; (f = ptrarray_next(&b->families, &at));)
-		for (struct lane *l = f->lanes; l; l = l->next) {
+	for (struct blamed *of; (of = ptrarray_next(&b->processes, &at));)
+		for (struct lane *l = of->lanes; l; l = l->next) {
 			const struct pause_thread *was = longest;
 			longest_open_of(l, now_ns, &longest, &ns);
-			of = longest != was ? f : of;
+			longest_of = longest != was ? of : longest_of;
 			lane = longest != was ? l : lane;
 		}
 	if (!longest)
@@ -774,8 +775,8 @@ bool blame_open(struct blame *b, uint64_t now_ns, struct blame_pause *ret)
 	ret->end_ns = now_ns;
 	ret->ns = ns;
 	if (ns > longest->spent_ns) { /* else its thread waits */
-		split_part(b, of, o, longest->begin_ns, now_ns, ret);
-		split_rest(known_until(b, of, lane, ret->tid), ret);
+		split_part(b, longest_of, o, longest->begin_ns, now_ns, ret);
+		split_rest(known_until(b, longest_of, lane, ret->tid), ret);
 	}
 	return true;
 }

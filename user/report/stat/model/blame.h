@@ -3,7 +3,7 @@
  * What pauses were made of: each pause (phases.h) is split into the time on a CPU, waiting for one,
  * blocked by reason, and waiting for another domain; parts add up to the pause. It needs intervals
  * without a CPU (EBT_OFFCPU) and the thread of a pause, or what the kernel counted in it
- * (pause_usage.h): a pause without a voluntary switch was on a CPU, or waited for one. Where both
+ * (pause_counts.h): a pause without a voluntary switch was on a CPU, or waited for one. Where both
  * lack, the part is not known.
  *
  * A domain waits for another one in phases that are barriers: all participants begin the phase when
@@ -22,7 +22,7 @@
 #include "report/parts/blame_parts.h"
 #include "report/parts/ids.h"
 #include "report/parts/phases.h"
-#include "session/pause_usage.h"
+#include "session/pause_counts.h"
 
 /* Another domain that was waited for; the longest such wait of a pause. */
 struct blame_culprit {
@@ -41,8 +41,8 @@ struct blame_pause {
 	uint32_t stack; /* where it began; 0: not recorded */
 	struct blame_split split;
 	struct blame_culprit culprit;
-	bool has_usage;
-	struct pause_usage usage;
+	bool has_counts;
+	struct pause_counts counts;
 };
 struct longest_pauses {
 	struct stacks *stacks;
@@ -54,7 +54,7 @@ struct blame_sum {
 	uint64_t ns[BLAME_PARTS];
 	/* Of the pauses of which the kernel's counts are known. */
 	uint64_t counted, never_blocked;
-	struct pause_usage usage;
+	struct pause_counts counts;
 };
 /* Who ran while pauses waited for a CPU, by the name of the thread. */
 struct blame_runner {

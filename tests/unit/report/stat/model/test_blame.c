@@ -37,7 +37,7 @@ static void done(struct run *r)
 }
 
 static void push_with(struct run *r, uint16_t kind, uint32_t id, uint16_t domain, uint64_t us,
-		      uint32_t stack, const struct pause_usage *u)
+		      uint32_t stack, const struct pause_counts *u)
 {
 	struct ebt_event ev = {.ts = us * US,
 			       .pos = EBT_NO_POS,
@@ -48,7 +48,7 @@ static void push_with(struct run *r, uint16_t kind, uint32_t id, uint16_t domain
 			       .tid = TIDS + domain,
 			       .stack = stack,
 			       .cpu = EBT_NO_CPU};
-	if ((u && pause_usage_put(r->session, &ev, u)) || blame_events(r->blame, &ev, 1))
+	if ((u && pause_counts_put(r->session, &ev, u)) || blame_events(r->blame, &ev, 1))
 		abort();
 	if (u)
 		session_drop_event(r->session, &ev);
@@ -375,7 +375,7 @@ static void test_threads(void)
 static struct blame_pause counted(bool known, uint64_t delay_us, uint64_t voluntary)
 {
 	struct run r;
-	struct pause_usage u = {
+	struct pause_counts u = {
 		{[PAUSE_RUN_DELAY] = delay_us == PAUSE_UNKNOWN ? PAUSE_UNKNOWN : delay_us * US,
 		 [PAUSE_VOLUNTARY] = voluntary,
 		 [PAUSE_MINOR_FAULTS] = 7,
@@ -390,7 +390,7 @@ static struct blame_pause counted(bool known, uint64_t delay_us, uint64_t volunt
 	struct blame_pause p = *longest(&r);
 	const struct blame_sum *total = blame_total(r.blame);
 	ok(sum(p.split.ns) == 100 * US && total->counted == 1 &&
-		   total->usage.count[PAUSE_MINOR_FAULTS] == 7 &&
+		   total->counts.count[PAUSE_MINOR_FAULTS] == 7 &&
 		   total->never_blocked == (!voluntary && delay_us != PAUSE_UNKNOWN),
 	   "the counts of a pause are those of the sum, and its parts add up");
 	done(&r);
@@ -426,7 +426,7 @@ static void test_counted(void)
 static struct blame_pause counted_barrier(uint64_t delay_us)
 {
 	struct run r;
-	struct pause_usage u = {
+	struct pause_counts u = {
 		{[PAUSE_RUN_DELAY] = delay_us * US, [PAUSE_FAULT_NS] = PAUSE_UNKNOWN}};
 	begin(&r);
 	push(&r, EBT_BEGIN, PHASE_stw_leader, 0, 100);

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "session/pause_usage.h"
+#include "session/pause_counts.h"
 
-const char *pause_usage_key(unsigned count)
+const char *pause_counts_key(unsigned count)
 {
 	static const char *const keys[] = {
 #define X(CONSTANT, key) [CONSTANT] = #key,
-		PAUSE_USAGE_LIST(X)
+		PAUSE_COUNTS_LIST(X)
 #undef X
 	};
 	return keys[count];
 }
 
 /* What is not known becomes 0, which is how arguments of this type say so. */
-int pause_usage_put(struct session *s, struct ebt_event *ev, const struct pause_usage *u)
+int pause_counts_put(struct session *s, struct ebt_event *ev, const struct pause_counts *u)
 {
 	struct event_args_payload p = {0};
 	for (unsigned i = 0; i < PAUSE_COUNTS; i++)
@@ -20,7 +20,7 @@ int pause_usage_put(struct session *s, struct ebt_event *ev, const struct pause_
 	return session_put_blob(s, ev, &p, EVENT_ARGS_BYTES(PAUSE_COUNTS));
 }
 
-bool pause_usage_get(const struct session *s, const struct ebt_event *ev, struct pause_usage *ret)
+bool pause_counts_get(const struct session *s, const struct ebt_event *ev, struct pause_counts *ret)
 {
 	struct event_args_payload p;
 	if (ev->kind != EBT_END || !(ev->flags & EBT_F_PAYLOAD))
@@ -31,7 +31,7 @@ bool pause_usage_get(const struct session *s, const struct ebt_event *ev, struct
 	return true;
 }
 
-void pause_usage_add(struct pause_usage *sum, const struct pause_usage *u)
+void pause_counts_add(struct pause_counts *sum, const struct pause_counts *u)
 {
 	for (unsigned i = 0; i < PAUSE_COUNTS; i++) {
 		bool known = sum->count[i] != PAUSE_UNKNOWN && u->count[i] != PAUSE_UNKNOWN;

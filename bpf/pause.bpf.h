@@ -6,8 +6,8 @@
  * is not seen (a ring was switched on, an exception passed through C) ends with the next end of its
  * kind, as it does for whoever reads the events.
  */
-#ifndef EBT_USAGE_BPF_H
-#define EBT_USAGE_BPF_H
+#ifndef EBT_PAUSE_BPF_H
+#define EBT_PAUSE_BPF_H
 
 #include "vmlinux.h"
 #include <bpf/bpf_core_read.h>
@@ -16,8 +16,8 @@
 #include "abi.h"
 #include "faults.bpf.h"
 
-/* Members of struct ebt_usage that the kernel counts, and what they are of a struct task_struct. */
-#define USAGE_MEMBERS(X)                   \
+/* Members of struct ebt_pause_counts that the kernel counts, and what they are of a struct task_struct. */
+#define PAUSE_MEMBERS(X)                   \
 	X(run_delay, sched_info.run_delay) \
 	X(voluntary, nvcsw)                \
 	X(involuntary, nivcsw)             \
@@ -26,44 +26,44 @@
 	X(migrations, se.nr_migrations)
 
 /* The pause of a thread. Zeroed memory: it is in none. */
-struct usage_pause {
+struct pause {
 	uint32_t phase; /* the outermost */
 	uint32_t depth; /* phases of this number that are open; 0: no pause */
 	uint64_t begin_ts;
-	struct ebt_usage begin;
+	struct ebt_pause_counts begin;
 };
 
 /* What has been counted of the thread up to now. */
-static __always_inline void usage_read(struct ebt_usage *u, struct task_struct *task)
+static __always_inline void pause_read(struct ebt_pause_counts *u, struct task_struct *task)
 {
 #define READ(member, of_task) \
-	u->member = bpf_core_field_exists(task->of_task) ? task->of_task : EBT_USAGE_UNKNOWN;
-	USAGE_MEMBERS(READ)
+	u->member = bpf_core_field_exists(task->of_task) ? task->of_task : EBT_PAUSE_UNKNOWN;
+	PAUSE_MEMBERS(READ)
 #undef READ
 }
 
 /* What has been counted in a pause that has just ended. */
-static __always_inline void usage_of(struct ebt_usage *u, const struct usage_pause *p,
+static __always_inline void pause_of(struct ebt_pause_counts *u, const struct pause *p,
 				     struct task_struct *task)
 {
-	usage_read(u, task);
+	pause_read(u, task);
 #define SUBTRACT(member, of_task)                 \
 	if (bpf_core_field_exists(task->of_task)) \
 		u->member -= p->begin.member;
-	USAGE_MEMBERS(SUBTRACT)
+	PAUSE_MEMBERS(SUBTRACT)
 #undef SUBTRACT
-	u->fault_ns = ebt_faults_on ? p->begin.fault_ns : EBT_USAGE_UNKNOWN;
+	u->fault_ns = ebt_faults_on ? p->begin.fault_ns : EBT_PAUSE_UNKNOWN;
 }
 
 /* A phase begins that stops the mutator. */
-static __always_inline void usage_begin(struct usage_pause *p, uint32_t phase, uint64_t ts,
+static __always_inline void pause_begin(struct pause *p, uint32_t phase, uint64_t ts,
 					struct task_struct *task)
 {
 	if (!p->depth) {
 		p->phase = phase;
 		p->depth = 1;
 		p->begin_ts = ts;
-		usage_read(&p->begin, task);
+		pause_read(&p->begin, task);
 		if (ebt_faults_on)
 			p->begin.fault_ns = faults_enter(task);
 	} else if (p->phase == phase) {
@@ -72,7 +72,7 @@ static __always_inline void usage_begin(struct usage_pause *p, uint32_t phase, u
 }
 
 /* The thread is in no pause from now on. `begin.fault_ns` becomes that of the pause. */
-static __always_inline void usage_leave(struct usage_pause *p, struct task_struct *task)
+static __always_inline void pause_leave(struct pause *p, struct task_struct *task)
 {
 	p->depth = 0;
 	if (ebt_faults_on)
@@ -80,8 +80,7 @@ static __always_inline void usage_leave(struct usage_pause *p, struct task_struc
 }
 
 /* A phase ends. Nonzero: the pause does. */
-static __always_inline int usage_end(struct usage_pause *p, uint32_t phase,
-				     struct task_struct *task)
+static __always_inline int pause_end(struct pause *p, uint32_t phase, struct task_struct *task)
 {
 	if (!p->depth || p->phase != phase)
 		return 0;
@@ -89,15 +88,15 @@ static __always_inline int usage_end(struct usage_pause *p, uint32_t phase,
 		p->depth--;
 		return 0;
 	}
-	usage_leave(p, task);
+	pause_leave(p, task);
 	return 1;
 }
 
 /* The end of the pause will not be seen. */
-static __always_inline void usage_drop(struct usage_pause *p, struct task_struct *task)
+static __always_inline void pause_drop(struct pause *p, struct task_struct *task)
 {
 	if (p->depth)
-		usage_leave(p, task);
+		pause_leave(p, task);
 }
 
 #endif
