@@ -24,7 +24,7 @@ struct list {
 };
 
 /* The tracks of one process. */
-struct family {
+struct process_tracks {
 	struct group *groups;
 	struct list open[2];   /* stacks that are open: without a ring, in one */
 	struct link listed[2]; /* in tracks.open, while there are any */
@@ -32,8 +32,8 @@ struct family {
 
 /* The tracks of one lane. */
 struct group {
-	struct family *family;
-	struct group *sibling; /* of the same family */
+	struct process_tracks *process;
+	struct group *sibling; /* of the same process */
 	uint32_t lane;
 	struct list open;
 	struct stack *stacks;	      /* all of them */
@@ -54,9 +54,9 @@ struct tracks {
 	const struct tracks_visitor *visitor;
 	void *ctx;
 	const struct processes *processes;
-	PTRARRAY(struct family) families; /* by process */
-	PTRARRAY(struct group) groups;	  /* by lane */
-	struct list open[2];		  /* families that have open stacks */
+	PTRARRAY(struct process_tracks) by_process; /* by process */
+	PTRARRAY(struct group) groups;		    /* by lane */
+	struct list open[2];			    /* processes that have open stacks */
 	struct stack *first, *last;
 	uint32_t count;
 	bool by_thread;
@@ -117,7 +117,7 @@ void tracks_free(struct tracks *t)
 	for (struct group *g; (g = ptrarray_next(&t->groups, &at));)
 		free_group(g);
 	ptrarray_done(&t->groups);
-	ptrarray_free(&t->families);
+	ptrarray_free(&t->by_process);
 	free(t);
 }
 
@@ -135,14 +135,14 @@ static bool is_of_thread(const struct tracks *t, const struct ebt_event *ev)
 static struct group *add_group(struct tracks *t, const struct ebt_event *ev, uint32_t lane)
 {
 	bool is_new;
-	struct family *family = ptrarray_make(&t->families, ev->process, &is_new);
-	struct group *g = family && lane ? ptrarray_make(&t->groups, lane, &is_new) : NULL;
+	struct process_tracks *process = ptrarray_make(&t->by_process, ev->process, &is_new);
+	struct group *g = process && lane ? ptrarray_make(&t->groups, lane, &is_new) : NULL;
 	if (!g)
 		return NULL;
-	g->family = family;
+	g->process = process;
 	g->lane = lane;
-	g->sibling = family->groups;
-	family->groups = g;
+	g->sibling = process->groups;
+	process->groups = g;
 	return g;
 }
 
@@ -201,10 +201,10 @@ struct track *tracks_of(struct tracks *t, const struct ebt_event *ev)
 	return s ? &s->track : NULL;
 }
 
-/* A stack with open spans is in the lists of its group and of its family. */
+/* A stack with open spans is in the lists of its group and of its process. */
 static __attribute__((noinline)) void list(struct tracks *t, struct stack *s)
 {
-	struct family *p = s->group->family;
+	struct process_tracks *p = s->group->process;
 	bool in_ring = s->track.in_ring;
 	if (!p->open[in_ring].first)
 		put_link(&t->open[in_ring], &p->listed[in_ring]);
@@ -214,7 +214,7 @@ static __attribute__((noinline)) void list(struct tracks *t, struct stack *s)
 
 static __attribute__((noinline)) void unlist(struct tracks *t, struct stack *s)
 {
-	struct family *p = s->group->family;
+	struct process_tracks *p = s->group->process;
 	bool in_ring = s->track.in_ring;
 	remove_link(&s->group->open, &s->in_group);
 	remove_link(&p->open[in_ring], &s->in_process);
@@ -312,7 +312,7 @@ static int cut_group(struct tracks *t, struct group *g, uint64_t ns, enum track_
 	return err;
 }
 
-static int cut_family(struct tracks *t, struct family *p, bool in_ring, uint64_t ns)
+static int cut_process(struct tracks *t, struct process_tracks *p, bool in_ring, uint64_t ns)
 {
 	int err = 0;
 	while (!err && p->open[in_ring].first)
@@ -325,8 +325,9 @@ static int cut_all(struct tracks *t, bool in_ring, uint64_t ns)
 {
 	int err = 0;
 	while (!err && t->open[in_ring].first)
-		err = cut_family(t, OF_LINK(t->open[in_ring].first, struct family, listed[in_ring]),
-				 in_ring, ns);
+		err = cut_process(
+			t, OF_LINK(t->open[in_ring].first, struct process_tracks, listed[in_ring]),
+			in_ring, ns);
 	return err;
 }
 
@@ -339,12 +340,12 @@ static int lose(struct tracks *t, const struct ebt_event *ev)
 		struct group *g = ptrarray_get(&t->groups, processes_lane_of(t->processes, ev));
 		return g ? cut_group(t, g, since, TRACK_LOST) : 0;
 	}
-	struct family *family = ptrarray_get(&t->families, ev->process);
+	struct process_tracks *process = ptrarray_get(&t->by_process, ev->process);
 	for (int in_ring = 0; !err && in_ring <= EBT_LOST_ANYWHERE(ev); in_ring++) {
 		if (!ev->process)
 			err = cut_all(t, in_ring, since);
-		else if (family)
-			err = cut_family(t, family, in_ring, since);
+		else if (process)
+			err = cut_process(t, process, in_ring, since);
 	}
 	return err;
 }
@@ -358,7 +359,7 @@ static void forget_stack(struct tracks *t, struct stack *s)
 
 int tracks_forget(struct tracks *t, uint32_t process, uint64_t end_ns)
 {
-	struct family *p = ptrarray_get(&t->families, process);
+	struct process_tracks *p = ptrarray_get(&t->by_process, process);
 	for (struct group *g; p && (g = p->groups);) {
 		for (struct stack *s = g->stacks; s; s = s->sibling) {
 			int err = cut(t, s, end_ns, TRACK_PROCESS);
@@ -373,7 +374,7 @@ int tracks_forget(struct tracks *t, uint32_t process, uint64_t end_ns)
 		ptrarray_remove(&t->groups, g->lane);
 		free_group(g);
 	}
-	free(ptrarray_remove(&t->families, process));
+	free(ptrarray_remove(&t->by_process, process));
 	return 0;
 }
 

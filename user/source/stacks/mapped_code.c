@@ -57,7 +57,7 @@ struct mapped_code {
 	uint64_t total;
 	/* The process and its children, a bit a pid. Bits are never cleared: mappings of a later
 	 * process with the same pid are kept, too. */
-	uint64_t family[PIDS / 64];
+	uint64_t tree[PIDS / 64];
 	unsigned char record[RECORD_BYTES] __attribute__((aligned(8)));
 };
 
@@ -66,15 +66,15 @@ static size_t buffer_bytes(const struct mapped_code *m)
 	return (1 + BUFFER_PAGES) * m->page_bytes;
 }
 
-static bool is_family(const struct mapped_code *m, uint32_t pid)
+static bool is_in_tree(const struct mapped_code *m, uint32_t pid)
 {
-	return pid < PIDS && m->family[pid / 64] >> pid % 64 & 1;
+	return pid < PIDS && m->tree[pid / 64] >> pid % 64 & 1;
 }
 
-static void add_family(struct mapped_code *m, uint32_t pid)
+static void add_to_tree(struct mapped_code *m, uint32_t pid)
 {
 	if (pid < PIDS)
-		m->family[pid / 64] |= 1ull << pid % 64;
+		m->tree[pid / 64] |= 1ull << pid % 64;
 }
 
 /* 0, or -errno: -ENODEV: there is no such CPU, or it is offline. */
@@ -119,7 +119,7 @@ int mapped_code_new(pid_t pid, struct mapped_code **ret)
 		mapped_code_free(m);
 		return err;
 	}
-	add_family(m, (uint32_t)pid);
+	add_to_tree(m, (uint32_t)pid);
 	*ret = m;
 	return 0;
 }
@@ -142,7 +142,7 @@ static void keep(struct mapped_code *m, size_t bytes)
 {
 	const struct mmap_record *r = (const void *)m->record;
 	const char *path = (const char *)(r + 1);
-	if (bytes <= sizeof(*r) || !is_family(m, r->pid) ||
+	if (bytes <= sizeof(*r) || !is_in_tree(m, r->pid) ||
 	    r->header.misc & PERF_RECORD_MISC_MMAP_BUILD_ID || !(r->protection & PROT_EXEC) ||
 	    *path != '/' || r->address + r->bytes <= r->address)
 		return;
@@ -215,8 +215,8 @@ static bool read_forks(struct mapped_code *m)
 		while (next_record(m, b, &at, head, PERF_RECORD_FORK) >=
 		       sizeof(struct fork_record)) {
 			const struct fork_record *r = (const void *)m->record;
-			if (is_family(m, r->parent) && !is_family(m, r->pid)) {
-				add_family(m, r->pid);
+			if (is_in_tree(m, r->parent) && !is_in_tree(m, r->pid)) {
+				add_to_tree(m, r->pid);
 				found = true;
 			}
 		}
