@@ -52,7 +52,8 @@ struct ebt_pause_counts {
 	uint64_t fault_ns;   /* on a CPU, in page faults; only if they are measured */
 };
 
-/* Copies of the program's registers, unchecked. The end of a pause has a struct ebt_pause_counts as payload. */
+/* Copies of the program's registers, unchecked. The end of a pause has a struct ebt_pause_counts as
+ * payload. */
 struct ebt_marker_record {
 	struct ebt_record head;
 	uint64_t ts; /* ns */
@@ -63,7 +64,8 @@ struct ebt_marker_record {
 	uint64_t value; /* of kinds with a payload: its bytes in the program; of others: anything */
 };
 
-/* Of user events the payload is the name, with its final 0; of the end of a pause a struct ebt_pause_counts. */
+/* Of user events the payload is the name, with its final 0; of the end of a pause a struct
+ * ebt_pause_counts. */
 struct ebt_ocaml_record {
 	struct ebt_record head;
 	uint64_t ts; /* ns */

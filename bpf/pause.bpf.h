@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
 /*
- * What the kernel has counted of a thread in each of its pauses: read from its task at the begin and
- * at the end of the outermost phase that stops the mutator, where a probe stands anyway. A begin and
- * an end that are not of the outermost phase cost one comparison. An outermost phase of which the end
- * is not seen (a ring was switched on, an exception passed through C) ends with the next end of its
- * kind, as it does for whoever reads the events.
+ * What the kernel has counted of a thread in each of its pauses: read from its task at the begin
+ * and at the end of the outermost phase that stops the mutator, where a probe stands anyway. A
+ * begin and an end that are not of the outermost phase cost one comparison. An outermost phase of
+ * which the end is not seen (a ring was switched on, an exception passed through C) ends with the
+ * next end of its kind, as it does for whoever reads the events.
  */
 #ifndef EBT_PAUSE_BPF_H
 #define EBT_PAUSE_BPF_H
@@ -16,7 +16,8 @@
 #include "abi.h"
 #include "faults.bpf.h"
 
-/* Members of struct ebt_pause_counts that the kernel counts, and what they are of a struct task_struct. */
+/* Members of struct ebt_pause_counts that the kernel counts, and what they are of a struct
+ * task_struct. */
 #define PAUSE_MEMBERS(X)                   \
 	X(run_delay, sched_info.run_delay) \
 	X(voluntary, nvcsw)                \

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The rows of a timeline viewer: viewers have processes, and in each rows that they call threads.
- * Each lane has a row: a domain has the domain's number, a thread without a domain one of its own; and so
- * have the losses of each domain, which overlap with the phases around them. This module numbers
- * and names rows and processes, the same for every format made for a viewer, and reports which are
- * new, so that they are named before their first event.
+ * Each lane has a row: a domain has the domain's number, a thread without a domain one of its own;
+ * and so have the losses of each domain, which overlap with the phases around them. This module
+ * numbers and names rows and processes, the same for every format made for a viewer, and reports
+ * which are new, so that they are named before their first event.
  *
  * It keeps a few bytes a row while its process lives: as many as there are lanes.
  */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* The programs of page faults, bpf/faults.bpf.c, and what bpf/pause.bpf.h counts of them in pauses, as a
- * user program with helpers of our own. */
+/* The programs of page faults, bpf/faults.bpf.c, and what bpf/pause.bpf.h counts of them in pauses,
+ * as a user program with helpers of our own. */
 #include "tests/tap.h"
 
 #pragma GCC diagnostic ignored "-Wunused-function"

@@ -438,8 +438,8 @@ static int visit(struct traced_process *p, void *ctx)
 	return err;
 }
 
-/* 0: it is traced from now on, or gone; 1: it is not of our run; -errno. Of one that ends meanwhile, or
- * executes, the environment is empty: so its mapping is looked at behind that. */
+/* 0: it is traced from now on, or gone; 1: it is not of our run; -errno. Of one that ends
+ * meanwhile, or executes, the environment is empty: so its mapping is looked at behind that. */
 static int add_writer(struct ring_files *r, int fd, pid_t pid, const struct stat *st)
 {
 	int ours = inbox_is_ours(&r->inbox, r->engine->memory, pid);

@@ -40,8 +40,8 @@ bool ring_files_births(struct ring_files *r);
 /* A traced process runs the program `name` by now, and may be gone before the first
  * scan. */
 void ring_files_program_runs(struct ring_files *r, pid_t pid, const char *name);
-/* The process has a ring with events that nobody else has seen, since a moment (0: since it was traced):
- * if it ends unread they are lost. */
+/* The process has a ring with events that nobody else has seen, since a moment (0: since it was
+ * traced): if it ends unread they are lost. */
 void ring_files_expect(struct ring_files *r, pid_t pid, uint64_t since_ns);
 /* The process runs another program since this time, with another ring. */
 void ring_files_executed(struct ring_files *r, pid_t pid, uint64_t exec_ns);

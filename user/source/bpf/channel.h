@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The tracer's end of the channel from the BPF programs (bpf/channel.bpf.h), apart from its only user
- * (kernel.h) as its memory order against the kernel is tested without one: reads the records of a BPF
- * ring buffer, in the order in which they were reserved, without a copy.
+ * The tracer's end of the channel from the BPF programs (bpf/channel.bpf.h), apart from its only
+ * user (kernel.h) as its memory order against the kernel is tested without one: reads the records
+ * of a BPF ring buffer, in the order in which they were reserved, without a copy.
  *
  * The kernel maps all pages of the buffer at once, and the process's resident memory counts each
  * mapping of a page. So the buffer is mapped once, with as much of its begin behind its end as the

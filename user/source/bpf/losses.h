@@ -4,11 +4,11 @@
  * record has the count of the events that had been dropped when it was reserved (bpf/abi.h):
  *
  *   counted   The first record with a higher count is preceded by a loss of so many events, of the
- *             process if only one is traced, in the lane of the record and of its time. It cuts all
- *             spans that no ring has. What no record follows is counted at the end of a poll.
- *   cut       Lanes are not in the order of the records. Where the count has grown between two events
- *             of a lane, and no counted loss is between their times, a loss of 0 events precedes the
- *             second one: of the domain, or of the process for threads outside of any.
+ *             process if only one is traced, in the lane of the record and of its time. It cuts
+ *             all spans that no ring has. What no record follows is counted at the end of a poll.
+ *   cut       Lanes are not in the order of the records. Where the count has grown between two
+ *             events of a lane, and no counted loss is between their times, a loss of 0 events
+ *             precedes the second one: of the domain, or of the process for threads outside of any.
  *
  * So a lane has a loss between two events if anything of it may be missing there, wherever the
  * tracer was when it was dropped. `since` is a time before which none of it was dropped.

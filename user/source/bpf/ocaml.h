@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * OCaml's own part of the source, apart from bpf.c, which names no language: what an OCaml runtime whose
- * allocations are probed has allocated and no sample stands for, of each domain since its last sample,
- * and large allocations beyond the limit of the rate.
+ * OCaml's own part of the source, apart from bpf.c, which names no language: what an OCaml runtime
+ * whose allocations are probed has allocated and no sample stands for, of each domain since its
+ * last sample, and large allocations beyond the limit of the rate.
  */
 #ifndef SOURCE_BPF_OCAML_H
 #define SOURCE_BPF_OCAML_H

@@ -277,7 +277,8 @@ static int put_offcpu(struct session *s, struct ebt_event *ev, const struct ebt_
 
 _Static_assert(EBT_PAUSE_UNKNOWN == PAUSE_UNKNOWN, "both say so in the same way");
 
-/* Makes the counts of a pause, if the payload is these, the arguments of an EBT_END. 0 or -ENOMEM. */
+/* Makes the counts of a pause, if the payload is these, the arguments of an EBT_END. 0 or
+ * -ENOMEM. */
 static int put_pause(struct bpf_records *s, struct ebt_event *ev, const void *payload, size_t bytes)
 {
 	struct ebt_pause_counts u;

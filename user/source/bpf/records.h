@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What each type of record of the BPF ring buffer does: events go to lanes, with what was lost before
- * them, forks, execs and exits to the table of traced processes, and changes of rings to their reader.
- * Records that take their time wait in a spool, while the ring buffer is drained.
+ * What each type of record of the BPF ring buffer does: events go to lanes, with what was lost
+ * before them, forks, execs and exits to the table of traced processes, and changes of rings to
+ * their reader. Records that take their time wait in a spool, while the ring buffer is drained.
  */
 #ifndef SOURCE_BPF_RECORDS_H
 #define SOURCE_BPF_RECORDS_H
@@ -27,7 +27,8 @@ struct bpf_records_options {
 	struct code_frames *code;
 	struct event_stacks *stacks; /* NULL: no event gets a stack */
 	struct page_spaces *pages;   /* NULL: pages are not watched */
-	size_t queue_bytes; /* limit of received events not read yet: beyond it records stay in the kernel */
+	/* Limit of received events that are not read yet: beyond it records stay in the kernel. */
+	size_t queue_bytes;
 	int64_t boottime_offset_ns; /* of the starts in /proc, from those in records */
 	bool threads;		    /* records say when processes begin threads */
 };
@@ -52,7 +53,8 @@ void bpf_records_done(struct bpf_records *s);
 void bpf_records_begin_poll(struct bpf_records *s, uint64_t now_ns);
 /* The removal of probes begins: from then on events are not complete, and ignored. */
 void bpf_records_until(struct bpf_records *s, uint64_t now_ns);
-/* The probes are removed: what is left is received whatever room it needs, and no process is added. */
+/* The probes are removed: what is left is received whatever room it needs, and no process is
+ * added. */
 void bpf_records_stop(struct bpf_records *s);
 /* Dispatches a record. ctx: a struct bpf_records. 0; -ENOBUFS: the queues are full now; or -errno. */
 int bpf_records_receive(void *ctx, const void *data, size_t size);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Where records were dropped, brings the table of traced processes and the kernel's map of them together
- * again; it is apart from either, and from the source, as it alone reads both. The records of forks,
- * exec and exits share the ring buffer with the events; when one is dropped the kernel's map still has
- * the processes that live. So children that no record named are added, processes that are not there
- * any more have ended, and slots that no record will name are free again. Children for which no slot
- * was left are not traced: that is a loss.
+ * Where records were dropped, brings the table of traced processes and the kernel's map of them
+ * together again; it is apart from either, and from the source, as it alone reads both. The records
+ * of forks, exec and exits share the ring buffer with the events; when one is dropped the kernel's
+ * map still has the processes that live. So children that no record named are added, processes that
+ * are not there any more have ended, and slots that no record will name are free again. Children
+ * for which no slot was left are not traced: that is a loss.
  */
 #ifndef SOURCE_BPF_RECOVER_H
 #define SOURCE_BPF_RECOVER_H

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A queue of pieces of memory in one buffer, apart from its only user (records.h) as it knows nothing of
- * what it holds: records copied out of the BPF ring buffer that wait to be dispatched, in their order.
- * Making a stack of one may take a millisecond, in which the traced programs fill the buffer: so it is
- * drained first.
+ * A queue of pieces of memory in one buffer, apart from its only user (records.h) as it knows
+ * nothing of what it holds: records copied out of the BPF ring buffer that wait to be dispatched,
+ * in their order. Making a stack of one may take a millisecond, in which the traced programs fill
+ * the buffer: so it is drained first.
  */
 #ifndef SOURCE_BPF_SPOOL_H
 #define SOURCE_BPF_SPOOL_H

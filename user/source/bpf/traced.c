@@ -25,8 +25,8 @@
  * unwatched when that has been done and there was something to watch.
  */
 
-/* Each keeps its process in the registry. The oldest makes room for the next one: it is counted, and
- * the count is reported at the end. */
+/* Each keeps its process in the registry. The oldest makes room for the next one: it is counted,
+ * and the count is reported at the end. */
 #define MAX_LIVES 256
 
 /* All take the registry of the processes, which is referred to for each life that is kept. */
@@ -468,8 +468,8 @@ void bpf_traced_release(struct bpf_traced *t,
 
 /* ---- births ---- */
 
-/* With its start as /proc has it, if it is not known: one that is not there has just been there, and is
- * the newest with its pid. */
+/* With its start as /proc has it, if it is not known: one that is not there has just been there,
+ * and is the newest with its pid. */
 static int begin_process(struct processes *ps, pid_t pid, const struct process_start *start,
 			 uint32_t *ret)
 {
@@ -573,8 +573,8 @@ void bpf_traced_detach(struct bpf_traced *t)
 {
 	for (uint32_t i = 0; i < t->slots; i++) {
 		struct bpf_process *proc = t->slot[i];
-		/* The event loop has ended. A process in an uninterruptible sleep has not stopped yet;
-		 * no descriptor reports its stop. */
+		/* The event loop has ended. A process in an uninterruptible sleep has not stopped
+		 * yet; no descriptor reports its stop. */
 		for (int tries = 0; proc && proc->held && tries < 50; tries++) {
 			proc->held = hold_end(proc->pid) == -EAGAIN;
 			if (proc->held)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Which processes are traced, by slot: how each came to be, what it runs, and its end. The registry's
- * entries refer to them (struct process, in_bpf). Each is scanned for files to probe: at once when it
- * is new or has called exec, at growing distances while it loads its libraries, and then with all
- * others. A new process can be held while it is scanned.
+ * Which processes are traced, by slot: how each came to be, what it runs, and its end. The
+ * registry's entries refer to them (struct process, in_bpf). Each is scanned for files to probe: at
+ * once when it is new or has called exec, at growing distances while it loads its libraries, and
+ * then with all others. A new process can be held while it is scanned.
  *
  * The kernel assigns slots to the children of traced processes. Free slots are used round-robin:
  *
@@ -88,7 +88,9 @@ enum bpf_change {
 	BPF_RING_STARTED,
 	BPF_RING_STOPPED,
 	BPF_RING_FILLS, /* another part of a ring was written: read it before it wraps */
-	BPF_RING_NEEDED, /* its ring alone has what it does from ts on; 0: what it did before its probes were there */
+	/* Its ring alone has what it does from ts on; 0: what it did before its probes were
+	 * there. */
+	BPF_RING_NEEDED,
 	BPF_FORKED, /* pid is the child */
 	BPF_EXECED,
 	BPF_EXITED,
