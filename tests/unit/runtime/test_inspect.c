@@ -4,9 +4,14 @@
 #include "runtime/inspect.h"
 #include "tests/tap.h"
 
+#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <malloc.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 static char dir[] = "/tmp/ebt-inspect-XXXXXX";
@@ -81,6 +86,129 @@ static void test_many(const char *program)
 	unlink("many");
 }
 
+/* Inspects `files` new files, which are empty. The number of those that could not be. */
+static unsigned inspect_empty(struct inspect *in, struct inspect_budget *b, unsigned files)
+{
+	struct runtime_file found;
+	unsigned failed = 0;
+	for (unsigned i = 0; i < files; i++) {
+		int fd = memfd_create("empty", MFD_CLOEXEC);
+		failed += inspect_file(in, fd, b, &found) != 0;
+		close(fd);
+	}
+	return failed;
+}
+
+static void test_budget(const char *program)
+{
+	struct inspect *in = inspect_new();
+	struct inspect_budget budget, other;
+	struct runtime_file found;
+	int fd = open(program, O_RDONLY);
+	inspect_budget_init(&budget);
+	inspect_budget_init(&other);
+	budget.files = 2;
+	ok(!inspect_file(in, fd, &budget, &found) && !inspect_file(in, fd, &budget, &found) &&
+		   budget.files == 1,
+	   "each file takes one from the budget, once");
+	is(inspect_empty(in, &budget, 1), 0, "the last file of the budget is inspected");
+	is(inspect_empty(in, &budget, 1), 1, "the one behind it is not");
+	ok(budget.spent, "and the budget is spent");
+	is(inspect_file(in, fd, &budget, &found), 0, "a cached result needs no budget");
+	ok(!inspect_empty(in, &other, 1) && !other.spent, "nor is that of another process spent");
+	inspect_free(in);
+	close(fd);
+}
+
+static uint64_t cpu_ns, cpu_step_ns; /* 0: the CPU's own time */
+
+int clock_gettime(clockid_t clock, struct timespec *ret)
+{
+	if (clock != CLOCK_THREAD_CPUTIME_ID || !cpu_step_ns)
+		return (int)syscall(SYS_clock_gettime, clock, ret);
+	cpu_ns += cpu_step_ns;
+	*ret = (struct timespec){.tv_sec = (time_t)(cpu_ns / 1000000000),
+				 .tv_nsec = (long)(cpu_ns % 1000000000)};
+	return 0;
+}
+
+/* A sparse program with this many bytes of symbols, none of which is defined. */
+static int file_of_symbols(uint64_t bytes)
+{
+	Elf64_Ehdr h;
+	Elf64_Shdr section[3] = {
+		[1] = {.sh_type = SHT_SYMTAB,
+		       .sh_offset = 8192,
+		       .sh_size = bytes,
+		       .sh_entsize = sizeof(Elf64_Sym),
+		       .sh_link = 2},
+		[2] = {.sh_type = SHT_STRTAB, .sh_offset = 4096, .sh_size = 16},
+	};
+	int self = open("/proc/self/exe", O_RDONLY), fd = memfd_create("symbols", MFD_CLOEXEC);
+	if (pread(self, &h, sizeof(h), 0) != sizeof(h))
+		abort();
+	h.e_phnum = h.e_shstrndx = 0;
+	h.e_shoff = sizeof(h);
+	h.e_shnum = 3;
+	if (pwrite(fd, &h, sizeof(h), 0) != sizeof(h) ||
+	    pwrite(fd, section, sizeof(section), sizeof(h)) != sizeof(section) ||
+	    ftruncate(fd, (off_t)(8192 + bytes)))
+		abort();
+	close(self);
+	return fd;
+}
+
+/* Whether such a file is read whole, with all of a process's budget. */
+static bool reads_symbols(struct inspect *in, uint64_t bytes)
+{
+	struct inspect_budget budget;
+	struct runtime_file found;
+	int fd = file_of_symbols(bytes);
+	inspect_budget_init(&budget);
+	int err = inspect_file(in, fd, &budget, &found);
+	close(fd);
+	return !err && !budget.spent;
+}
+
+/* What files cost is charged to their process, and to the run. */
+static void test_cpu(void)
+{
+	struct inspect *in = inspect_new();
+	struct inspect_budget budget;
+	ok(reads_symbols(in, 6 << 20), "6 MiB of symbols are read");
+	cpu_step_ns = 1200000000;
+	inspect_budget_init(&budget);
+	is(inspect_empty(in, &budget, 1), 0, "a file that takes 1.2 s of CPU time is inspected");
+	is(inspect_empty(in, &budget, 1), 1, "no other one of its process is");
+	ok(reads_symbols(in, 6 << 20), "a process beside it has a budget of its own");
+	reads_symbols(in, 4096);
+	ok(!reads_symbols(in, 6 << 20),
+	   "after 3 s of CPU time in a run no file of 6 MiB of symbols is read whole");
+	ok(reads_symbols(in, 3 << 20), "one of 3 MiB is");
+	cpu_step_ns = 0;
+	inspect_free(in);
+}
+
+/* Any number of files may be inspected in a run. */
+static void test_growth(void)
+{
+	struct inspect *in = inspect_new();
+	struct inspect_budget budget;
+	unsigned failed = 0;
+	size_t bytes = 0;
+	for (unsigned round = 0; round < 4; round++) {
+		inspect_budget_init(&budget);
+		budget.files = 1 << 20;
+		budget.cpu_ns = UINT64_MAX;
+		failed += inspect_empty(in, &budget, 20000);
+		bytes = round ? bytes : mallinfo2().uordblks + mallinfo2().hblkhd;
+	}
+	is(failed, 0, "80,000 files are inspected");
+	ok(mallinfo2().uordblks + mallinfo2().hblkhd <= bytes,
+	   "in the memory that a quarter of them took");
+	inspect_free(in);
+}
+
 int main(void)
 {
 	char program[512], here[256];
@@ -97,6 +225,9 @@ int main(void)
 	test_regular(program, st.st_ino);
 	test_program(program);
 	test_many(program);
+	test_budget(program);
+	test_cpu();
+	test_growth();
 	unlink("fifo");
 	unlink("link");
 	unlink("plain");
