@@ -3,7 +3,9 @@
 #include "format/ebt/items.h"
 
 #include <errno.h>
+#include <stdlib.h>
 
+#include "format/ebt/blocks.h"
 #include "tests/tap.h"
 #include "tests/unit/processes_fixture.h"
 
@@ -87,8 +89,95 @@ static void test_process(void)
 	session_free(s);
 }
 
+/* A capture in memory. */
+struct written {
+	uint8_t bytes[1 << 16];
+	size_t count;
+};
+
+static int take(void *ctx, const void *block, size_t bytes)
+{
+	struct written *w = ctx;
+	if (bytes > sizeof(w->bytes) - w->count)
+		return -ENOSPC;
+	memcpy(w->bytes + w->count, block, bytes);
+	w->count += bytes;
+	return 0;
+}
+
+/* How often the capture describes a process. */
+static unsigned count_descriptions(const struct written *w)
+{
+	struct capture_reader *r;
+	struct capture_item item;
+	unsigned n = 0;
+	size_t at = 0;
+	if (capture_reader_new(&r))
+		abort();
+	for (int got; (got = capture_reader_next(r, &item)) == 1 || got == -EAGAIN;) {
+		size_t room, left = w->count - at;
+		n += got == 1 && item.what == CAPTURE_PROCESS;
+		if (got == 1)
+			continue;
+		void *to = capture_reader_room(r, &room);
+		room = room < left ? room : left;
+		memcpy(to, w->bytes + at, room);
+		capture_reader_put(r, room);
+		at += room;
+	}
+	capture_reader_free(r);
+	return n;
+}
+
+enum change { NONE, USER, SYSTEM, PEAK, END, PAGES, PRODUCER, RUNTIME, COMM, CHANGES };
+static const char *const change_names[CHANGES] = {
+	"nothing",	     "the user time", "the system time", "the peak RSS",       "the end",
+	"the size of pages", "the producer",  "the runtime",	 "the program's name",
+};
+
+static void change(struct process *p, enum change what)
+{
+	p->usage.user_ns += what == USER;
+	p->usage.system_ns += what == SYSTEM;
+	p->usage.peak_rss_bytes += what == PEAK;
+	p->end.ns += what == END;
+	p->page_bytes *= what == PAGES ? 2 : 1;
+	*p->producer = what == PRODUCER ? 'T' : 't';
+	*p->runtime = what == RUNTIME ? 'T' : 't';
+	*p->comm = what == COMM ? 'T' : 't';
+}
+
+/* What becomes known of a process behind its last event. */
+static void test_change(enum change what)
+{
+	struct session *s;
+	struct ebt_blocks *b;
+	struct written *w = calloc(1, sizeof(*w));
+	struct ebt_event ev = {.kind = EBT_BEGIN, .process = 2, .ts = 5, .pos = EBT_NO_POS};
+	struct ebt_blocks_options o = {.take = take, .ctx = w};
+	if (!w || session_new(&s) || enter_processes(s, 3))
+		abort();
+	struct process *p = processes_announce(&s->processes, 2);
+	fill(s, p);
+	if (ebt_blocks_new(s, &o, &b))
+		abort();
+	capture_put_head(w->bytes);
+	w->count = CAPTURE_HEAD_BYTES;
+	int err = ebt_blocks_events(b, &ev, 1);
+	change(p, what);
+	if (err || ebt_blocks_close(b) || ebt_blocks_end(b, &s->totals))
+		abort();
+	is(count_descriptions(w), what ? 2 : 1, change_names[what]);
+	ebt_blocks_free(b);
+	session_free(s);
+	free(w);
+}
+
 int main(void)
 {
 	test_process();
+	diag("a process is described again at the end if this has changed:");
+	for (enum change what = 0; what < CHANGES; what++)
+		test_change(what);
 	return tap_done();
 }

@@ -300,6 +300,8 @@ static void test_rules(void)
 	push(r, EBT_END, PHASE_minor, 100);
 	push(r, EBT_BEGIN, PHASE_domain_condition_wait, 10000);
 	push(r, EBT_END, PHASE_domain_condition_wait, LONG_NS);
+	push_span(r, PHASE_major, 10000, 8000000);
+	is(trigger_count(r->sink), 1, "of several limits a span must exceed its own");
 	push_span(r, PHASE_major, 10000, LONG_NS);
 	is(r->parts, 1, "a phase that runs the mutator is no pause, nor is one inside a pause");
 	ok(!strcmp(r->part[0].told.hit.span, "minor_local_roots"), "a glob names phases");

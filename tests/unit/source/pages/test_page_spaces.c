@@ -137,6 +137,12 @@ static void check_refused(void)
 	rec.head.site = 99;
 	page_user_receive(&ps, &u, &rec);
 	ok(!strcmp(text, "a7+1"), "nor do addresses that cannot be, nor calls that are unknown");
+	rec = (struct ebt_page_record){.mm = MM, .addr = 8 * PAGE, .bytes = 3 * PAGE};
+	page_user_receive(&ps, &u, &rec);
+	rec.head.site = EBT_PAGES_UNMAP;
+	rec.bytes = PAGE + 1;
+	page_user_receive(&ps, &u, &rec);
+	ok(!strcmp(text, "a7+1 a8+3 f8+2"), "a page of which one byte is unmapped is freed");
 	page_spaces_done(&ps);
 }
 

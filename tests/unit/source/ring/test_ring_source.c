@@ -437,6 +437,87 @@ static void test_first_copy(void)
 	unlink(path);
 }
 
+/* Sets how many events found no ring, and reads the loss of those that are new. */
+static struct ebt_event ringless_loss(struct source *base, int fd, const struct ebt_ring_file *h,
+				      uint64_t events)
+{
+	struct ebt_event ev = {0};
+	uint64_t end = h->custom_events_offset + EBT_RING_NAMES_BYTES;
+	forged_put(fd, &events, 8, end + offsetof(struct ebt_ring_ext, no_ring_events));
+	for (int i = 0; i < 100 && source_read(base, 0, &ev, 1) != 1; i++) {
+		usleep(5000);
+		source_poll(base);
+	}
+	return ev;
+}
+
+/* Losses of threads without a ring, one after the other. */
+static void test_ringless(struct session *session)
+{
+	char path[] = "/tmp/ebtrace-source-XXXXXX";
+	struct ebt_ring_file h = forged_layout(1);
+	struct ring_source *s;
+	struct ebt_cursor *c;
+	uint32_t other = PROCESS_UNKNOWN;
+	int fd = mkstemp(path);
+	forged_file(fd, &h, true);
+	if (ring_source_new(session, 16 << 20, &s) ||
+	    processes_of(&session->processes, 4714, &other) ||
+	    ebt_cursor_open(path, EBT_RELEASE_AUTO, &c, NULL))
+		abort();
+	const struct process *p = processes_at(&session->processes, other);
+	uint32_t refs = p->refs;
+	uint64_t begin = now_ns();
+	if (ring_source_add(s, c, "test", other, RING_LIVE))
+		abort();
+	struct source *base = ring_source_base(s);
+	struct ebt_event one = ringless_loss(base, fd, &h, 5),
+			 two = ringless_loss(base, fd, &h, 12);
+	ok(one.kind == EBT_LOST && one.arg[0] == 5 && one.process == other && one.ts > begin &&
+		   !EBT_LOST_SINCE(&one),
+	   "events of threads without a ring are lost, it is not known since when");
+	ok(two.kind == EBT_LOST && two.arg[0] == 7, "later ones are counted once");
+	is(EBT_LOST_SINCE(&two), one.ts, "and are lost since the loss before");
+	ring_source_finish(s, other);
+	source_poll(base);
+	is(p->refs, refs, "a process is not referred to for losses that were delivered");
+	source_free(base);
+	close(fd);
+	unlink(path);
+}
+
+/* A lane that was large once is small again, and its memory is that of others, any number of times. */
+static void test_shrinking(struct session *session)
+{
+	char path[] = "/tmp/ebtrace-source-XXXXXX";
+	int fd = large_file(path);
+	struct ebt_ring_file h = forged_layout(1);
+	struct ring_source *s;
+	struct ebt_cursor *c;
+	unsigned wrong = 0;
+	uint32_t other = PROCESS_UNKNOWN;
+	if (ring_source_new(session, 16 << 20, &s) ||
+	    processes_of(&session->processes, 4715, &other) ||
+	    ebt_cursor_open(path, EBT_RELEASE_OCAML_5_3, &c, NULL) ||
+	    ring_source_add(s, c, "test", other, RING_LIVE))
+		abort();
+	struct source *base = ring_source_base(s);
+	for (int i = 0; i < 40; i++) {
+		/* The second of two begins anew, with one event. */
+		const struct ebt_ring_header r = {.tail = i % 2 ? 3 : 3 * LARGE_EVENTS};
+		struct tally t = {0};
+		forged_header(fd, &h, 0, &r);
+		usleep(RING_SLACK_NS / 1000);
+		drain(base, &t);
+		wrong += i % 2 ? t.events != 1 : t.events < LARGE_EVENTS - 1;
+	}
+	is(wrong, 0, "a live ring is emptied by one poll however often it has filled before");
+	ring_source_finish(s, other);
+	source_free(base);
+	close(fd);
+	unlink(path);
+}
+
 int main(void)
 {
 	struct session *session;
@@ -458,6 +539,8 @@ int main(void)
 	test_history(session, RING_LIVE, "a live ring that was there");
 	test_history(session, RING_LIVE | RING_IN_RUN, "a ring made in the run");
 	test_first_copy();
+	test_ringless(session);
+	test_shrinking(session);
 	ebt_stop();
 	session_free(session);
 	return tap_done();
