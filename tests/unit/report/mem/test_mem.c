@@ -366,9 +366,29 @@ static void test_missing(void)
 		      "so is one of a process without allocations");
 }
 
+/* Samples of 1 to 9 words each are less certain than as many of one word, in a sum too. */
+static void test_sum(void)
+{
+	struct mem_fixture x;
+	mem_fixture_begin(&x, 1, &(struct mem_options){0});
+	struct mem_process sum = {.processes = 1, .small_samples = 4, .small_squares = 40},
+			   p = {.processes = 2,
+				.small_samples = 6,
+				.small_squares = 90,
+				.has_generations = true};
+	ok(!mem_process_add(&sum, &p, x.session) && sum.processes == 3 && sum.has_generations,
+	   "processes that have ended are added up");
+	mem_process_settle(&sum);
+	ok(fabs(sum.scale.each - 13) < 1e-9, "their interval is that of all of their samples");
+	mem_process_done(&sum, x.session);
+	mem_process_done(&p, x.session);
+	mem_fixture_done(&x);
+}
+
 int main(void)
 {
 	test_missing();
+	test_sum();
 	test_sites();
 	test_unresolved();
 	test_fates();

@@ -238,6 +238,29 @@ static void test_hostile(void)
 	end();
 }
 
+/* Of events that were dropped: each thread keeps its last stack alone. */
+static void test_replaced(void)
+{
+	begin(NULL, 0);
+	receive(7, 1, 2);
+	stacks_free_unheld(session->stacks);
+	uint32_t one = stacks_count(session->stacks);
+	for (unsigned i = 0; i < 20; i++)
+		receive(7, 2 + i, 3 + i);
+	receive(7, 30, 2);
+	stacks_free_unheld(session->stacks);
+	is(stacks_count(session->stacks), one, "a stack that is replaced is given back");
+	for (uint32_t tid = 1; tid <= 1000; tid++)
+		receive(tid, 100 + tid, 2 + tid % 50);
+	ok(give(SLOT, 1000, 1100, EBT_BEGIN) && !give(SLOT, 1, 101, EBT_BEGIN),
+	   "of more threads than are remembered the last ones have theirs");
+	event_stacks_free(s);
+	s = NULL;
+	stacks_free_unheld(session->stacks);
+	is(stacks_count(session->stacks), 0, "at the end all are given back");
+	end();
+}
+
 static void test_choice(void)
 {
 	begin((const char *const[]){"minor", "!end", "unit"}, 3);
@@ -262,6 +285,7 @@ int main(void)
 	test_cuts();
 	test_ocaml();
 	test_hostile();
+	test_replaced();
 	test_choice();
 	return tap_done();
 }
