@@ -126,10 +126,36 @@ static void test_rounding(void)
 	ok(end(&domains) == n && out.samples == samples, "the same events become the same trace");
 }
 
+/* A domain refers to the stack of its last allocation alone. */
+static void test_stacks(void)
+{
+	unsigned domains;
+	begin();
+	struct stacks *stacks = out.session->stacks;
+	uint32_t before = stacks_count(stacks);
+	for (uint32_t i = 0; i < 1000; i++) {
+		struct ebt_event ev = {.kind = EBT_ALLOC,
+				       .ts = ++out.events * 1000,
+				       .arg = {out.events, 1},
+				       .pos = 1,
+				       .stack = out.stack[0]};
+		uint32_t frame = stacks_frame(stacks, out.stack[1]);
+		for (uint32_t depth = i % 20; depth; depth--)
+			ev.stack = stacks_push(stacks, ev.stack, frame);
+		if (out.sink->ops->events(out.sink, &ev, 1))
+			abort();
+	}
+	put(0, 0);
+	stacks_free_unheld(stacks);
+	is(stacks_count(stacks), before, "stacks of written allocations are given back");
+	is(end(&domains), 1001, "and all of these are written");
+}
+
 int main(void)
 {
 	unsigned domains;
 	test_rounding();
+	test_stacks();
 	begin();
 	for (unsigned i = 0; i < 5000; i++)
 		put(i & 1 ? EBT_NO_DOMAIN : 0, i / 2 % 2);

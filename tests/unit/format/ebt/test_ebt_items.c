@@ -105,8 +105,9 @@ static int take(void *ctx, const void *block, size_t bytes)
 	return 0;
 }
 
-/* How often the capture describes a process. */
-static unsigned count_descriptions(const struct written *w)
+/* The number of the capture's items of a kind, and the last of them. */
+static unsigned count_items(const struct written *w, enum capture_what what,
+			    struct capture_item *ret)
 {
 	struct capture_reader *r;
 	struct capture_item item;
@@ -116,7 +117,10 @@ static unsigned count_descriptions(const struct written *w)
 		abort();
 	for (int got; (got = capture_reader_next(r, &item)) == 1 || got == -EAGAIN;) {
 		size_t room, left = w->count - at;
-		n += got == 1 && item.what == CAPTURE_PROCESS;
+		if (got == 1 && item.what == what) {
+			*ret = item;
+			n++;
+		}
 		if (got == 1)
 			continue;
 		void *to = capture_reader_room(r, &room);
@@ -147,27 +151,69 @@ static void change(struct process *p, enum change what)
 	*p->comm = what == COMM ? 'T' : 't';
 }
 
-/* What becomes known of a process behind its last event. */
-static void test_change(enum change what)
+static struct ebt_blocks *begin(struct session *s, struct written *w)
 {
-	struct session *s;
-	struct ebt_blocks *b;
-	struct written *w = calloc(1, sizeof(*w));
-	struct ebt_event ev = {.kind = EBT_BEGIN, .process = 2, .ts = 5, .pos = EBT_NO_POS};
 	struct ebt_blocks_options o = {.take = take, .ctx = w};
-	if (!w || session_new(&s) || enter_processes(s, 3))
-		abort();
-	struct process *p = processes_announce(&s->processes, 2);
-	fill(s, p);
+	struct ebt_blocks *b;
 	if (ebt_blocks_new(s, &o, &b))
 		abort();
 	capture_put_head(w->bytes);
 	w->count = CAPTURE_HEAD_BYTES;
+	return b;
+}
+
+/* What becomes known of a process behind its last event. */
+static void test_change(enum change what)
+{
+	struct session *s;
+	struct capture_item last;
+	struct written *w = calloc(1, sizeof(*w));
+	struct ebt_event ev = {.kind = EBT_BEGIN, .process = 2, .ts = 5, .pos = EBT_NO_POS};
+	if (!w || session_new(&s) || enter_processes(s, 3))
+		abort();
+	struct process *p = processes_announce(&s->processes, 2);
+	fill(s, p);
+	struct ebt_blocks *b = begin(s, w);
 	int err = ebt_blocks_events(b, &ev, 1);
 	change(p, what);
 	if (err || ebt_blocks_close(b) || ebt_blocks_end(b, &s->totals))
 		abort();
-	is(count_descriptions(w), what ? 2 : 1, change_names[what]);
+	is(count_items(w, CAPTURE_PROCESS, &last), what ? 2 : 1, change_names[what]);
+	ebt_blocks_free(b);
+	session_free(s);
+	free(w);
+}
+
+/* Events of a hole arrive late: what its loss counted too much is in the capture, once. */
+static void test_recovered(uint32_t flags, const char *name)
+{
+	struct session *s;
+	struct capture_item item = {0};
+	bool is_history = flags & EBT_F_HISTORY;
+	struct written *w = calloc(1, sizeof(*w));
+	struct ebt_event ev = {.kind = EBT_LOST,
+			       .process = 2,
+			       .ts = 50,
+			       .pos = 40,
+			       .flags = (uint16_t)flags,
+			       .arg = {100, 1000}};
+	if (!w || session_new(&s) || enter_processes(s, 3))
+		abort();
+	struct ebt_blocks *b = begin(s, w);
+	struct totals *t = &s->totals;
+	*(is_history ? &t->history_events : &t->lost_events) = 100;
+	*(is_history ? &t->history_words : &t->lost_words) = 1000;
+	int err = ebt_blocks_events(b, &ev, 1);
+	*(is_history ? &t->history_events : &t->lost_events) = 97;
+	*(is_history ? &t->history_words : &t->lost_words) = 960;
+	ev = (struct ebt_event){.kind = EBT_BEGIN, .process = 2, .ts = 60, .pos = EBT_NO_POS};
+	if (err || ebt_blocks_events(b, &ev, 1) || ebt_blocks_end(b, t))
+		abort();
+	ok(count_items(w, CAPTURE_RECOVERED, &item) == 1 && item.recovered.events == 3 &&
+		   item.recovered.words == 40 &&
+		   item.recovered.history_events == (is_history ? 3 : 0) &&
+		   item.recovered.history_words == (is_history ? 40 : 0),
+	   "%s: events and words that were not lost after all", name);
 	ebt_blocks_free(b);
 	session_free(s);
 	free(w);
@@ -179,5 +225,7 @@ int main(void)
 	diag("a process is described again at the end if this has changed:");
 	for (enum change what = 0; what < CHANGES; what++)
 		test_change(what);
+	test_recovered(0, "a loss of the run");
+	test_recovered(EBT_F_HISTORY, "one of before");
 	return tap_done();
 }
