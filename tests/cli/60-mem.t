@@ -78,6 +78,12 @@ is "$(mem --filter 'domain=2' "$TMP/multidomain.ctf" | objects)" \
 is "$(mem --filter 'size>=2K' --filter 'size<8K' "$TMP/external.ctf" | objects)" \
 	"$(xz -dc $data/external.dump.xz | grep ' alloc' | sed 's/.* len=\([0-9]*\) .*/\1/' | awk '$1 * 8 >= 2048 && $1 * 8 < 8192' | wc -l)" \
 	"two filters by size: both hold"
+words=$(xz -dc $data/external.dump.xz | sed -n '/ alloc/s/.* len=\([0-9]*\) .*/\1/p' | sort -n | uniq -c | awk '$1 > 1 && $2 > 100 { print $2; exit }')
+for op in = '<' '<=' '>' '>='; do
+	is "$(mem --filter "size$op$((8 * words))" "$TMP/external.ctf" | objects)" \
+		"$(xz -dc $data/external.dump.xz | sed -n '/ alloc/s/.* len=\([0-9]*\) .*/\1/p' | awk "\$1 ${op/#=/==} $words" | wc -l)" \
+		"size$op: objects of just this size"
+done
 is "$(mem hotspots --filter 'site=nothing' "$TMP/single.ctf")" "No allocation passes the filter." \
 	"a filter that nothing passes is reported"
 refused() { # CONDITION WHY
@@ -110,6 +116,14 @@ mem hotspots "$TMP/bad.ctf" >"$TMP/got"
 is $? 0 "a damaged trace has a report"
 grep -q '^Not all is counted: [1-9][0-9]* places of the input are damaged' "$TMP/got"
 ok $? "which says so" || diag "$(head -3 "$TMP/got")"
+while read -r before after status; do
+	mem diff --fail-on-loss "$TMP/$before.ctf" "$TMP/$after.ctf" >"$TMP/got"
+	is $? "$status" "diff --fail-on-loss of $before and $after ends with status $status"
+done <<'EOF'
+bad single 3
+single bad 3
+single single 0
+EOF
 # Without two of its packets, most codes are of buckets that were not read.
 perl -0777 -pe 'my @p; push @p, $-[0] while /\xc1\x1f\xfc\xc1/g;
 	substr($_, $p[3], 4) = "xxxx"; substr($_, $p[4], 4) = "xxxx"' <"$TMP/single.ctf" >"$TMP/hole.ctf"

@@ -210,8 +210,28 @@ static void test_index_again(void)
 	side_done(&s);
 }
 
+/* From the begin of the first process to the end of the last, in whatever order they are added. */
+static void test_program_time(void)
+{
+	struct stat_process early = {.begin_ns = 100, .wall_ns = 300},
+			    around = {.begin_ns = 200, .wall_ns = 800},
+			    inside = {.begin_ns = 500, .wall_ns = 100};
+	struct stat_process *orders[][3] = {{&early, &around, &inside}, {&inside, &around, &early}};
+	for (unsigned i = 0; i < 2; i++) {
+		struct stat_programs ps = {0};
+		for (unsigned k = 0; k < 3; k++)
+			if (stat_programs_add(&ps, orders[i][k]))
+				abort();
+		ok(ps.count == 1 && ps.first->processes == 3 && ps.first->begin_ns == 100 &&
+			   ps.first->wall_ns == 900,
+		   "a program lasts from its first process's begin to its last one's end");
+		stat_programs_done(&ps);
+	}
+}
+
 int main(void)
 {
+	test_program_time();
 	test_sums(false);
 	test_sums(true);
 	test_index_again();
