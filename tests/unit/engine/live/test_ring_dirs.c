@@ -71,12 +71,35 @@ static void note_left(void *ctx, pid_t pid, int fd, const char *name)
 	left += ctx == &left && !strcmp(name, expected) && !close(fd);
 }
 
+/* A directory is open as long as a ring in it is read. */
+static void test_holds(void)
+{
+	struct ring_dirs dirs = {0};
+	struct ring_dir *one = ring_dirs_hold_path(&dirs, base);
+	struct ring_dir *again = ring_dirs_hold_path(&dirs, base);
+	int fd = ring_dirs_fd(one);
+	ok(one && one == again && fd >= 0, "a directory that is held twice is opened once");
+	ring_dirs_put(&dirs, again);
+	ok(fcntl(fd, F_GETFD) >= 0, "it stays open until the last hold");
+	ring_dirs_put(&dirs, one);
+	ok(fcntl(fd, F_GETFD) < 0, "then it is closed");
+	one = ring_dirs_hold_path(&dirs, base);
+	ok(one && fcntl(ring_dirs_fd(one), F_GETFD) >= 0, "and may be opened again");
+	ok(!ring_dirs_hold_path(&dirs, "/nowhere") && ring_dirs_fd(NULL) < 0,
+	   "one that is not there is not");
+	ring_dirs_put(&dirs, NULL);
+	fd = ring_dirs_fd(one);
+	ring_dirs_done(&dirs);
+	ok(fcntl(fd, F_GETFD) < 0, "at the end all are closed");
+}
+
 int main(void)
 {
 	struct ring_dirs dirs = {0};
 	char moved[300];
 	if (!mkdtemp(base))
 		return 1;
+	test_holds();
 	pid_t pid = run();
 	ok(exists(ring), "a process has ended, and its ring is there");
 	ring_dirs_remove_left(&dirs, pid, note_left, &left);
