@@ -245,4 +245,31 @@ cat "$TMP/1.events" >&8
 exec 8>&-
 wait $a
 same_file "$dir/far" "$TMP/want" "and the first has it for its own"
+
+# A file that appears between the last check of the name and the exchange of both files.
+afresh
+cat >"$TMP/swap.c" <<'EOF'
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+int renameat2(int from_dir, const char *from, int to_dir, const char *to, unsigned flags)
+{
+	static int calls;
+	if (flags & RENAME_EXCHANGE && !calls++) {
+		int fd = openat(to_dir, "theirs", O_WRONLY | O_CREAT, 0600);
+		if (write(fd, "theirs", 6) != 6 || close(fd) || renameat(to_dir, "theirs", to_dir, to))
+			return -1;
+	}
+	return (int)syscall(SYS_renameat2, from_dir, from, to_dir, to, flags);
+}
+EOF
+gcc -shared -fPIC -o "$TMP/swap.so" "$TMP/swap.c"
+echo old >"$out"
+ASAN_OPTIONS=${ASAN_OPTIONS:-}:verify_asan_link_order=0 LD_PRELOAD=$TMP/swap.so write
+is "$? $(cat "$out") $(files)" "1 theirs out.ndjson out.ndjson.part " "another file that is there at the last moment stays"
+same_file "$out.part" "$TMP/want" "beside the whole output"
+grep -q "'$out' was written by another process meanwhile and is kept; this run is complete in '$out.part'" "$TMP/err"
+ok $? "which a line reports" || diag "$(cat "$TMP/err")"
 done_testing
