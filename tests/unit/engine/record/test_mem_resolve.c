@@ -8,6 +8,7 @@
 
 #include "base/file.h"
 #include "engine/record/resolve.h"
+#include "session/alloc_trace.h"
 #include "tests/tap.h"
 
 #define EVENTS_MAX 64
@@ -128,7 +129,7 @@ static void keep_line(void *ctx, enum log_level level, const char *fmt, va_list 
 /* What was made: its events, each as a line. */
 static struct {
 	char text[EVENTS_MAX * 100];
-	char executable[32], context[32];
+	char executable[32], context[32], parameters[ALLOC_TRACE_LACK_BYTES];
 	struct mem_resolve_result result;
 } made;
 
@@ -162,6 +163,7 @@ static void read_made(int fd)
 	const struct ebt_memtrace_info *info = ebt_memtrace_info(r);
 	snprintf(made.executable, sizeof(made.executable), "%s", info ? info->executable : "");
 	snprintf(made.context, sizeof(made.context), "%s", info ? info->context : "");
+	snprintf(made.parameters, sizeof(made.parameters), "%s", info ? info->runtime_params : "");
 	ebt_memtrace_reader_free(r);
 }
 
@@ -214,6 +216,35 @@ static void test_programs(void)
 	is(made.result.allocs, 4, "with their allocations");
 	ok(made.result.dropped == 1 && made.result.dropped_err == 1,
 	   "and the events that the recorder could not write");
+}
+
+/* Two programs, of 4 events each, whose recorder counted this many, and dropped some itself. */
+static void check_missing(const uint64_t events[2], const uint64_t dropped[2], uint64_t want)
+{
+	for (unsigned n = 0; n < 2; n++) {
+		begin_raw("/bin/killed", 1000 * (n + 1));
+		for (unsigned i = 0; i < 2; i++)
+			collect(1001 + i, alloc(1001 + i, 1001, 1002));
+		ebt_memtrace_write_flush(writer, 1000 * (n + 1) + 3);
+		struct ebt_recorder_state state = {
+			.bytes = raw.used, .events = events[n], .dropped = dropped[n]};
+		store_raw(n, &state);
+	}
+	ok(!resolve() && made.result.dropped == want,
+	   "of %d and %d events 4 each are there, %d and %d were dropped: %d are lost",
+	   (int)events[0], (int)events[1], (int)dropped[0], (int)dropped[1], (int)want);
+	struct alloc_trace_lack lack = {0};
+	ok(alloc_trace_lacks(made.parameters, &lack) == (want > 0) && lack.events == want,
+	   "the head of the trace has that number");
+}
+
+/* What a program was killed with in its buffer was counted, and may have been dropped, too. */
+static void test_missing(void)
+{
+	check_missing((const uint64_t[]){4, 4}, (const uint64_t[]){0, 0}, 0);
+	check_missing((const uint64_t[]){10, 4}, (const uint64_t[]){6, 0}, 6);
+	check_missing((const uint64_t[]){10, 9}, (const uint64_t[]){2, 0}, 11);
+	check_missing((const uint64_t[]){0, 4}, (const uint64_t[]){3, 4}, 7);
 }
 
 static void test_own_malloc(void)
@@ -300,6 +331,7 @@ int main(void)
 		return 1;
 	dir_fd = open(dir_path, O_RDONLY | O_DIRECTORY);
 	test_programs();
+	test_missing();
 	test_own_malloc();
 	test_damage();
 	test_removed();
