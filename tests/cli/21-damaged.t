@@ -73,4 +73,19 @@ is "$(grep -c 'damaged at byte.*; 1 more$' "$TMP/err")" 1 "the message says how 
 	diag "$(cat "$TMP/err")"
 is "$("$O/ebtrace" info "$TMP/out.ebt" 2>/dev/null | grep -c '^  damage     2 places of what was traced')" 1 \
 	"a capture of it has them as the damage of what was traced"
+"$O/ebtrace" -q --ocaml-version 5.3 -o "$TMP/out.ebt" "$TMP/version-2.events" 2>"$TMP/err"
+is "$("$O/ebtrace" info --json "$TMP/out.ebt" | jq -c '[.lost_events, .lost_words, .damaged]')" "[0,0,1]" "damage is no loss"
+"$O/ebtrace" info --fail-on-loss "$TMP/out.ebt" >"$TMP/out"
+is $? 3 "info --fail-on-loss: 3 for a capture of what was damaged"
+
+# Headers of rings whose heads are behind their tails, a place of damage each.
+xz -dc tests/data/ocaml-5.3.0/c-user.events.xz >"$TMP/heads"
+for places in {1..9}; do
+	printf '\005' | dd of="$TMP/heads" bs=1 seek=$((144 + 80 * places)) conv=notrunc status=none
+	[ "$places" -ge 8 ] || continue
+	"$O/ebtrace" info --ocaml-version 5.3 "$TMP/heads" >"$TMP/out" 2>"$TMP/err"
+	is "$(grep '^  damage' "$TMP/out")" \
+		"  damage     $places places, at byte $(seq -s ' ' 224 80 784)$([ "$places" = 8 ] || echo ' ...')" "info lists $places places, at most 8" ||
+		diag "$(cat "$TMP/out")"
+done
 done_testing
