@@ -101,6 +101,8 @@ for i in $(seq 2 1 9) ; do
 done
 n=$(ls "$dir" | wc -l)
 is "$(list | sed 's/ [0-9]* kB,//')" "stale: $n files, in $dir; --prune removes them" "many files are one line"
+kb=$((($(stat -c %b "$dir"/*.events | paste -sd+) + 1) / 2))
+is "$(list)" "stale: $n files, $kb kB, in $dir; --prune removes them" "with the bytes of all of them"
 is "$(list -v | grep -c "^stale: $dir/[0-9]*.events$")" "$n" "with -v each has its own"
 list --json >"$TMP/out"
 is "$(jq -s 'map(select(.stale and .removed == false and .bytes > 0)) | length' "$TMP/out")" "$n" "in JSON too"
