@@ -34,6 +34,19 @@ done
 is "$(jq -r '.damage.has_boot' "$TMP"/{kill9,fsize,light}-go122.json | tr '\n' ' ')" "false false true " \
 	"a trace without the block of P -1 is told from one with it"
 
+# Blocks of a P in another order, which are 0, 1, 0, 1 and so on from P 1 on.
+reordered() { # BLOCK...: how many of them go back in time
+	for block; do dd if="$TMP/kill9-go122.pt" bs=32768 skip="$block" count=1 status=none; done >"$TMP/back.pt"
+	pages damage --json "$TMP/back.pt" | jq .backwards
+}
+is "$(reordered 0 1 2 3 4 5 6 7 8)" 0 "blocks in order of time do not go back"
+is "$(reordered 0 1 2 3 4 7 6 5 8)" 1 "a block of P 0 that is behind a later one goes back"
+is "$(reordered 0 1 2 3 4 5 8 7 6)" 1 "so does one of P 1"
+is "$(reordered 0 1 2 7 4 3 8 5 6)" 2 "each is counted"
+pages damage "$TMP/back.pt" >"$TMP/got"
+grep -q '2  blocks that go back in the time of their P' "$TMP/got"
+ok $? "damage reports them" || diag "$(cat "$TMP/got")"
+
 # What MemStats said at a moment between two times of the trace.
 at() { # NAME NANOSECONDS: free, and allocated pages
 	pages totals -q --json --at "$(($2 - $(value $1 t_first_ns)))ns" "$TMP/$1.pt" |
