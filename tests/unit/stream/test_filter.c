@@ -381,6 +381,26 @@ static void test_intervals(void)
 	finish();
 }
 
+/* Of what the other options leave out it does not matter which thread it was of. */
+static void test_threadless(void)
+{
+	start(0);
+	if (filter_add_thread(filter, 7) || filter_add_domain(filter, 1) ||
+	    filter_add_glob(filter, "end"))
+		abort();
+	struct ebt_event ev[] = {{.ts = 1, .kind = EBT_BEGIN, .domain = 1},
+				 {.ts = 2, .kind = EBT_END, .domain = 2},
+				 {.ts = 3, .kind = EBT_END, .domain = 1},
+				 {.ts = 4, .kind = EBT_END, .domain = 1, .tid = 8},
+				 {.ts = 5, .kind = EBT_END, .domain = 1, .tid = 7}};
+	if (filter_events(filter, ev, 5))
+		abort();
+	ok(out_count == 1 && out[0].ts == 5, "an event passes if every option lets it");
+	is(filter_threadless(filter), 1,
+	   "those without a thread are counted if all other options let them pass");
+	finish();
+}
+
 int main(void)
 {
 	test_random();
@@ -392,5 +412,6 @@ int main(void)
 	test_names();
 	test_can_select();
 	test_intervals();
+	test_threadless();
 	return tap_done();
 }

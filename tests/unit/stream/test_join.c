@@ -276,6 +276,32 @@ static void test_late_files(void)
 	end();
 }
 
+/* More programs than the lives without a file that a ring keeps: of program N BPF sees N events,
+ * and its file has one more. */
+static void test_forgotten_lives(void)
+{
+	enum { KEPT = 16, PROGRAMS = KEPT + 1 };
+	int lost, before, files = 0;
+	uint64_t ts = 10;
+	begin();
+	for (uint32_t program = 1; program <= PROGRAMS; program++) {
+		for (uint32_t i = 0; i < program; i++)
+			push(B, i, ts++);
+		push_process(EBT_PROCESS_EXEC, ts++);
+	}
+	push(B, 0, ts);
+	join_flush(join);
+	for (int program = PROGRAMS - KEPT + 1; program <= PROGRAMS; program++) {
+		before = delivered(&lost);
+		push_late_file(program + 1, ts);
+		join_flush(join);
+		files += delivered(&lost) == before + 1;
+	}
+	is(files, KEPT, "of more lives without a file the oldest is forgotten, and no other");
+	is(lost, 0, "and none of their events is missed");
+	end();
+}
+
 /* Of the end of a pause BPF has what the kernel counted, and the ring nothing. */
 static void test_payload_of_bpf(void)
 {
@@ -427,6 +453,7 @@ int main(void)
 	test_next_program();
 	test_late_files();
 	test_ring_behind_late_files();
+	test_forgotten_lives();
 	test_payload_of_bpf();
 	test_cut_half();
 	test_late_half();

@@ -116,6 +116,26 @@ static void test_give_back(void)
 	end();
 }
 
+/* The loss was counted in an output that has ended since. */
+static void test_give_back_to_past(void)
+{
+	begin();
+	push(B, 3, 10);
+	push(R, 4, 11);
+	push(R, 9, 20);
+	join_flush(join);
+	session_next_output(session);
+	push_late(R, 1, 20);
+	push_late(R, 6, 20);
+	join_flush(join);
+	ok(totals_are(0, 0, 0, 0),
+	   "what comes late of an earlier output's holes is not of this one");
+	struct totals run = session_run_totals(session);
+	ok(run.lost_events == 3 && run.lost_words == 6 && run.history_events == 2,
+	   "and it is taken off what the run has lost");
+	end();
+}
+
 /* The window of what is known to have been delivered: at, before and behind its edge. */
 static void test_window(void)
 {
@@ -214,6 +234,7 @@ int main(void)
 {
 	test_hole();
 	test_give_back();
+	test_give_back_to_past();
 	test_window();
 	test_loss_beside();
 	return tap_done();

@@ -235,6 +235,62 @@ static void test_late(void)
 	free(c);
 }
 
+/* Their own times are those of a lifetime, or of an interval: exact in microseconds. */
+static void test_late_own_time(void)
+{
+	static const uint16_t kinds[] = {EBT_ALLOC, EBT_PAGE_FREE, EBT_OFFCPU};
+	struct merge *m;
+	struct script *c = begin(&m, 2);
+	struct ebt_event ev;
+	put(&c->lane[0], 50000000, 0, 0);
+	c->lane[0].ended = 1;
+	c->lane[1].horizon = 60000000;
+	merge_poll(m);
+	next(m, &ev);
+	for (unsigned i = 0; i < 3; i++) {
+		put(&c->lane[1], 40000000 + 1000000 * i, 1, 0);
+		c->lane[1].ev[i].kind = kinds[i];
+	}
+	c->lane[1].ended = 1;
+	merge_poll(m);
+	for (uint64_t i = 0; i < 3; i++)
+		ok(next(m, &ev) == 1 && ev.flags & EBT_F_LATE && ev.ts == 50000000 &&
+			   EBT_OWN_TS(&ev) == 40000000 + 1000000 * i,
+		   "a late event of kind %u keeps its own time", kinds[i]);
+	merge_free(m);
+	free(c);
+}
+
+/* Events of three lanes that are read at once, over a minute and more. */
+static bool sorts(uint64_t span_ns)
+{
+	enum { EVENTS = 300 };
+	struct merge *m;
+	struct script *c = begin(&m, 3);
+	struct ebt_event ev;
+	uint64_t last = 0, events = 0, back = 0;
+	for (uint64_t i = 0; i <= EVENTS; i++)
+		put(&c->lane[(i * 7 + i / 5) % 3], 1 + i * (span_ns / EVENTS), 0, i);
+	for (unsigned i = 0; i < 3; i++)
+		c->lane[i].ended = 1;
+	merge_poll(m);
+	for (; next(m, &ev) == 1; events++) {
+		back += ev.ts < last || ev.flags & EBT_F_LATE;
+		last = ev.ts;
+	}
+	merge_free(m);
+	free(c);
+	return events == EVENTS + 1 && !back;
+}
+
+static void test_long_windows(void)
+{
+	unsigned good = 0, tried = 0;
+	for (uint64_t span = 1ull << 32; span < 1ull << 48; span += span / 4, tried++)
+		good += sorts(span);
+	is(good, tried, "events of seconds to days are sorted");
+}
+
 static void test_last_moment(void)
 {
 	struct merge *m;
@@ -359,9 +415,43 @@ static void test_buffers(void)
 	lanes_done(&l);
 }
 
+/* One lane alone, then so many that all buffers together would be too large. */
+static void test_buffers_shrink(void)
+{
+	enum { MANY = 600 };
+	static struct script one = {.base = {.ops = &ops, .lanes = 1}};
+	struct script *more = calloc(MANY / LANES, sizeof(*more));
+	struct lanes l = {0};
+	if (!more || lanes_add(&l, &one.base))
+		abort();
+	put(&one.lane[0], 10, 0, 1);
+	if (lanes_poll(&l) || lanes_refill(&l))
+		abort();
+	is(l.lane[0].cap, LANE_EVENTS_MAX, "the buffer of a lane that is alone is long");
+	for (int i = 0; i < MANY / LANES; i++) {
+		more[i].base = (struct source){.ops = &ops, .lanes = LANES};
+		for (int k = 0; k < LANES; k++)
+			put(&more[i].lane[k], 20, 0, 1);
+		if (lanes_add(&l, &more[i].base))
+			abort();
+	}
+	if (lanes_poll(&l) || lanes_refill(&l))
+		abort();
+	l.lane[0].at = l.lane[0].count;
+	put(&one.lane[0], 30, 0, 2);
+	for (int i = 0; i < 2; i++)
+		if (lanes_poll(&l) || lanes_refill(&l))
+			abort();
+	ok(lane_left(&l.lane[0]) == 1 && l.lane[0].cap == LANE_EVENTS_MIN,
+	   "it becomes shorter where many lanes have one");
+	lanes_done(&l);
+	free(more);
+}
+
 int main(void)
 {
 	test_buffers();
+	test_buffers_shrink();
 	test_begins_again();
 	test_rules();
 	test_order_of_a_moment();
@@ -370,6 +460,8 @@ int main(void)
 	test_edge_of_time();
 	test_rest_of_a_moment();
 	test_late();
+	test_late_own_time();
+	test_long_windows();
 	test_last_moment();
 	test_growing();
 	test_failing_source();

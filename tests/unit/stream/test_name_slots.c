@@ -55,6 +55,15 @@ static void test_user(void)
 	processes_set_user_name(ps, 1, 3, "later");
 	ok(is_new(EBT_INT, 3, 1, &b), "a string is not taken for one that had its number before");
 	uint32_t before = strings_count(session->strings);
+	for (unsigned i = 0; i < 4 * NAME_SLOTS; i++) {
+		char name[32];
+		snprintf(name, sizeof(name), "name %u", i);
+		processes_set_user_name(ps, 1, 3, name);
+		is_new(EBT_INT, 3, 1, &b);
+	}
+	ok(strings_count(session->strings) <= before + NAME_SLOTS,
+	   "a name that loses its slot to another is given back");
+	before = strings_count(session->strings);
 	name_slots_done(&slots);
 	ok(strings_count(session->strings) < before,
 	   "the slots hold their names until they are done");

@@ -313,6 +313,72 @@ static void test_batches(size_t batch_max)
 	finish();
 }
 
+/* Each of two sinks has a limit, whichever comes first. */
+static void test_two_limits(size_t first, size_t second)
+{
+	struct strict a = {.base = {.ops = &strict_ops, .batch_max = first}};
+	struct strict b = {.base = {.ops = &strict_ops, .batch_max = second}};
+	start(1);
+	if (pump_add_sink(pump, &a.base) || pump_add_sink(pump, &b.base))
+		abort();
+	for (uint32_t i = 0; i < 100; i++)
+		add(0, 10 + i, i, EBT_F_RING);
+	drain();
+	ok(a.longest <= first && b.longest <= second && b.events == 100,
+	   "no batch is longer than any of the sinks takes");
+	finish();
+}
+
+/* What it was told of process 1. */
+struct witness {
+	struct sink base;
+	int events, events_behind_end, ends;
+};
+static int witness_events(struct sink *k, const struct ebt_event *ev, size_t n)
+{
+	struct witness *w = (struct witness *)k;
+	for (size_t i = 0; i < n; i++) {
+		w->events += ev[i].process == 1;
+		w->events_behind_end += ev[i].process == 1 && w->ends;
+	}
+	return 0;
+}
+static int witness_forget(struct sink *k, uint32_t process)
+{
+	((struct witness *)k)->ends += process == 1;
+	return 0;
+}
+static const struct sink_ops witness_ops = {.events = witness_events, .forget = witness_forget};
+
+/* A begin of a process that is gone waits for what --min-duration says. */
+static void test_gone_while_waiting(void)
+{
+	enum { LIMIT = 1000000 };
+	struct witness sink = {.base = {.ops = &witness_ops}};
+	start(2);
+	if (filter_set_min_duration(pump_filter(pump), LIMIT) || pump_add_sink(pump, &sink.base))
+		abort();
+	pump_replay(pump);
+	add(0, 10000000, 0, EBT_F_RING)->process = 2;
+	add(0, 20000000, 0, EBT_F_RING)->process = 1;
+	add(1, 20000000 + LIMIT / 2, 0, EBT_F_RING)->process = 2;
+	add(1, 20000000 + 3 * LIMIT, 1, EBT_F_RING)->process = 2;
+	src.limit[0] = 2;
+	src.horizon[0] = src.horizon[1] = 20000001;
+	pump_step(pump);
+	processes_end(&session->processes, 1);
+	src.horizon[0] = src.horizon[1] = 20000000 + LIMIT / 2;
+	pump_step(pump);
+	is(sink.ends, 0, "a process that is gone is not released while an event of it waits");
+	src.limit[1] = 2;
+	src.horizon[0] = src.horizon[1] = 20000000 + 9 * LIMIT;
+	pump_step(pump);
+	pump_step(pump);
+	ok(sink.events == 1 && !sink.events_behind_end && sink.ends == 1,
+	   "it is once that event has passed");
+	finish();
+}
+
 static void check_output(const char *name, int (*make)(const struct session *, int, struct sink **),
 			 const char *want)
 {
@@ -376,6 +442,9 @@ int main(void)
 	test_batches(0);
 	test_batches(1);
 	test_batches(7);
+	test_two_limits(3, 50);
+	test_two_limits(50, 3);
+	test_gone_while_waiting();
 	check_output("text shows nesting and durations", make_text,
 		     "[   0.000000000] 1/-             d0               begin minor\n"
 		     "[   0.000001000] 1/-             d0                 custom a\"b? = 01ab\n"
