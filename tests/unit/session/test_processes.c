@@ -173,6 +173,50 @@ static void test_gone(void)
 	processes_done(&ps);
 }
 
+/* Processes that come and go for long, some of which wait in the queue at each time. */
+static void test_long_run(void)
+{
+	enum { ALIVE = 50, ROUNDS = 2000 };
+	struct processes ps;
+	uint32_t entries = 0, lanes = 0, pid = 1, wrong = 0;
+	if (processes_init(&ps, NULL))
+		abort();
+	processes_announce(&ps, begin(&ps, pid++, NULL));
+	uint32_t released = 0, alive[ALIVE];
+	for (int i = 0; i < ALIVE; i++)
+		alive[i] = begin(&ps, pid++, NULL);
+	for (int round = 0; round < ROUNDS; round++) {
+		uint32_t *p = &alive[(round * 7) % ALIVE];
+		for (uint16_t domain = 0; domain < 3; domain++)
+			processes_lane(&ps, *p, domain);
+		struct process *last = processes_announce(&ps, *p);
+		snprintf(last->producer, sizeof(last->producer), "producer %d", round);
+		processes_end(&ps, *p);
+		*p = begin(&ps, pid++, NULL);
+		/* Between 5 and 30 of them wait. */
+		uint32_t least = round % 100 < 50 ? 30 : 5;
+		while (processes_gone(&ps) > least) {
+			uint32_t gone = processes_take_gone(&ps);
+			wrong += gone == PROCESS_UNKNOWN || !processes_at(&ps, gone) ||
+				 !processes_at(&ps, gone)->ended;
+			if (gone >= ps.count || !processes_at(&ps, gone))
+				break;
+			processes_release(&ps, gone);
+			released++;
+		}
+		if (round == ROUNDS / 10) {
+			entries = ps.count;
+			lanes = ps.lanes->count;
+		}
+	}
+	ok(!wrong && released > ROUNDS - 40, "processes that have ended are taken, each once");
+	ok(ps.count <= entries + 1 && ps.lanes->count <= lanes + 9,
+	   "entries and lanes of those that were released are used again (%u, %u)", ps.count,
+	   ps.lanes->count);
+	ok(ps.kinds == 64, "the kinds of many programs are kept up to a limit (%u)", ps.kinds);
+	processes_done(&ps);
+}
+
 /* Incarnations of one pid are released in any order. */
 static void test_chain(void)
 {
@@ -412,6 +456,7 @@ int main(void)
 	test_announced();
 	test_names();
 	test_gone();
+	test_long_run();
 	test_chain();
 	int bad = 0;
 	for (unsigned seed = 1; seed <= 100; seed++)
