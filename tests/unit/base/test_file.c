@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* file: reads and writes are whole whatever the kernel gives at a time, and end where they must. */
 #include "base/file.h"
+#include "base/regular.h"
+#include "base/worker.h"
 
 #include "tests/tap.h"
 
@@ -231,6 +233,41 @@ static void test_open(void)
 	is(file_open(AT_FDCWD, "/tmp/ebtrace-no-such-file", 0), -ENOENT, "there may be no file");
 }
 
+/* A file that was replaced since its number was read is not the one that is meant. */
+static void test_regular(void)
+{
+	struct stat st;
+	if (stat(path, &st))
+		abort();
+	int fd = regular_open(path, st.st_ino, 0);
+	ok(fd >= 0, "a regular file is opened by its path and its number");
+	close(fd);
+	is(regular_open(path, st.st_ino + 1, 0), -ESTALE, "not if it has another number");
+	fd = regular_open(path, 0, 0);
+	ok(fd >= 0, "any number will do where none is known");
+	close(fd);
+	is(regular_open("/dev/null", 0, 0), -EINVAL, "a device is none");
+}
+
+/* In a child: limits are for good. */
+static void test_worker_limit(void)
+{
+	int status = -1;
+	pid_t pid = fork();
+	if (!pid) {
+		struct rlimit low = {100, 100}, got;
+		if (setrlimit(RLIMIT_CPU, &low) || setgid(65534) || setuid(65534))
+			_exit(2);
+		bool good = worker_limit(RLIMIT_CPU, 200) && !getrlimit(RLIMIT_CPU, &got) &&
+			    got.rlim_cur == 100 && got.rlim_max == 100;
+		good = good && worker_limit(RLIMIT_CPU, 50) && !getrlimit(RLIMIT_CPU, &got) &&
+		       got.rlim_cur == 50 && got.rlim_max == 50;
+		_exit(!good);
+	}
+	ok(waitpid(pid, &status, 0) == pid && (!status || WEXITSTATUS(status) == 2),
+	   "a worker's limit is the lower one of what it is to be and what it was");
+}
+
 static void test_spare(void)
 {
 	struct rlimit had, limit;
@@ -263,6 +300,8 @@ int main(void)
 	test_full();
 	test_open();
 	test_spare();
+	test_regular();
+	test_worker_limit();
 	unlink(path);
 	return tap_done();
 }
