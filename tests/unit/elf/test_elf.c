@@ -94,6 +94,68 @@ static void test_read(void)
 	close(fd);
 }
 
+/* A segment that claims more bytes than the file has, whatever was read before. */
+static void test_end_of_file(void)
+{
+	enum { BYTES = 20000, VADDR = 0x100000 };
+	char path[] = "/tmp/ebt-elf-XXXXXX";
+	static uint8_t bytes[BYTES], got[200];
+	struct elf *e;
+	int fd = mkstemp(path);
+	Elf64_Ehdr eh = {
+		.e_ident = {0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, EV_CURRENT},
+		.e_type = ET_DYN,
+		.e_machine = EM_X86_64,
+		.e_version = EV_CURRENT,
+		.e_phoff = sizeof(eh),
+		.e_ehsize = sizeof(eh),
+		.e_phentsize = sizeof(Elf64_Phdr),
+		.e_phnum = 1,
+	};
+	Elf64_Phdr ph = {.p_type = PT_LOAD, .p_vaddr = VADDR, .p_filesz = 100 * BYTES};
+	memset(bytes, 'x', sizeof(bytes));
+	memcpy(bytes, &eh, sizeof(eh));
+	memcpy(bytes + sizeof(eh), &ph, sizeof(ph));
+	if (fd < 0)
+		abort();
+	unlink(path);
+	put(fd, bytes, sizeof(bytes), 0);
+	if (elf_open(fd, &e))
+		abort();
+	elf_read(e, VADDR, got, 100);
+	is(elf_read(e, VADDR + BYTES - 10, got, sizeof(got)), 10,
+	   "where the file ends no more is read than it has");
+	is(elf_read(e, VADDR + BYTES, got, sizeof(got)), 0, "and nothing behind that");
+	elf_close(e);
+	close(fd);
+}
+
+/* Whether all that is searched for a symbol may be read within a limit. */
+static bool is_limited(uint64_t limit, uint64_t *ret_used)
+{
+	struct elf_symbol none = {.name = "no symbol of ours"};
+	struct elf *e;
+	int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+	if (fd < 0 || elf_open(fd, &e))
+		abort();
+	elf_limit(e, limit);
+	elf_find(e, &none, 1);
+	bool is = elf_was_limited(e);
+	*ret_used = elf_used(e);
+	elf_close(e);
+	close(fd);
+	return is;
+}
+
+static void test_limit(void)
+{
+	uint64_t all, used;
+	ok(!is_limited(UINT64_MAX, &all) && all > 1000, "our own sections are read");
+	ok(!is_limited(all, &used) && used == all, "so they are if they fill what may be read");
+	ok(is_limited(all - 1, &used) && used < all,
+	   "of one byte less one is left out: they add up");
+}
+
 int main(void)
 {
 	struct elf *elf;
@@ -112,5 +174,7 @@ int main(void)
 	elf_close(elf);
 	close(fd);
 	test_read();
+	test_end_of_file();
+	test_limit();
 	return tap_done();
 }

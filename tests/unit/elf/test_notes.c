@@ -195,6 +195,31 @@ static void check_many(void)
 	unlink(cmd);
 }
 
+/* One marker on the last byte of the code, one behind it. */
+static void check_end_of_code(void)
+{
+	char cmd[1024], path[128];
+	snprintf(path, sizeof(path), "%s/end", dir);
+	snprintf(cmd, sizeof(cmd),
+		 "printf '.text\\n.fill 4095,1,0x90\\n1: nop\\n2:\\n"
+		 ".section .note.stapsdt,\"\",%%%%note\\n.irp at,1b,2b\\n"
+		 ".balign 4\\n.4byte 8, 29, 3\\n.asciz \"stapsdt\"\\n.8byte \\\\at, 0, 0\\n"
+		 ".asciz \"p\"\\n.asciz \"m\"\\n.asciz \"\"\\n.balign 4\\n.endr\\n' | "
+		 "cc -shared -nostdlib -Wl,-z,separate-code -x assembler - -o %s 2>/dev/null",
+		 path);
+	int fd = system(cmd) ? -1 : open(path, O_RDONLY | O_CLOEXEC);
+	struct notes n = {0};
+	int err = notes_read(fd, NULL, &n);
+	unsigned char last = 0;
+	ok(!err && n.sites == 1 && n.skipped == 1 &&
+		   pread(fd, &last, 1, (off_t)n.site[0].offset) == 1 && last == 0x90,
+	   "a marker may be on the last byte of a segment, and none is behind it") ||
+		(diag("%d, %u sites, %u skipped", err, n.sites, n.skipped), 0);
+	notes_done(&n);
+	close(fd);
+	unlink(path);
+}
+
 /* Each note is searched in all segments, of which a file may have 256. */
 static void check_segments(const char *path)
 {
@@ -293,6 +318,7 @@ int main(void)
 	check_without_base(path);
 	check_segments(path);
 	check_many();
+	check_end_of_code();
 	check_hostile(path);
 	test_args();
 	snprintf(cmd, sizeof(cmd), "rm -rf %s", dir);

@@ -84,6 +84,32 @@ static void test_stripped(void)
 	close(stripped);
 }
 
+/* The string table of a file that was made by hand need not end with a zero. */
+static void test_no_end(void)
+{
+	open_table(TEXT NOPS FUNC("one") NOPS SIZE("one", "16") END);
+	finds("one", 4, "one", "a function is found");
+	char path[64];
+	snprintf(path, sizeof(path), "%s/a", dir);
+	int forged = open(path, O_RDWR | O_CLOEXEC);
+	Elf *e = elf_begin(forged, ELF_C_READ, NULL);
+	Elf_Scn *scn = NULL;
+	GElf_Shdr shdr, of_names = {0};
+	while ((scn = elf_nextscn(e, scn)))
+		if (gelf_getshdr(scn, &shdr) && shdr.sh_type == SHT_SYMTAB)
+			gelf_getshdr(elf_getscn(e, shdr.sh_link), &of_names);
+	elf_end(e);
+	if (pwrite(forged, "x", 1, (off_t)(of_names.sh_offset + of_names.sh_size - 1)) != 1)
+		abort();
+	e = elf_begin(forged, ELF_C_READ, NULL);
+	struct symtab *t;
+	ok(!symtab_new(e, true, &t) && !symtab_has_any(t),
+	   "names of a table whose last one has no end are not used");
+	symtab_free(t);
+	elf_end(e);
+	close(forged);
+}
+
 int main(void)
 {
 	if (!mkdtemp(dir) || elf_version(EV_CURRENT) == EV_NONE)
@@ -91,6 +117,7 @@ int main(void)
 	test_names();
 	test_sizes();
 	test_stripped();
+	test_no_end();
 	symtab_free(table);
 	elf_end(elf);
 	char cmd[64];
