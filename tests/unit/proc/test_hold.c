@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <sys/auxv.h>
@@ -263,6 +264,54 @@ static void test_refusals(void)
 	waitpid(pid, &status, 0);
 }
 
+static void *pause_in(void *unused)
+{
+	pause();
+	return unused;
+}
+
+static void test_threads(void)
+{
+	pid_t pid = fork_until_ready();
+	pthread_t thread;
+	if (!pid) {
+		if (pthread_create(&thread, NULL, pause_in, NULL))
+			_exit(1);
+		is_ready();
+		pause_in(NULL);
+	}
+	is(hold_begin(pid), -EPERM, "a process of two threads is not held: one would go on");
+	ok(state_of(pid) != 't', "and is left alone");
+	kill_child(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+}
+
+/* A signal that comes before the stop is the cause of another stop. */
+static void test_signal_before_stop(void)
+{
+	static const int ways[] = {SI_USER, SI_QUEUE};
+	for (int i = 0; i < 2; i++) {
+		int status = 0;
+		pid_t pid = running_child();
+		if (ptrace(PTRACE_SEIZE, pid, NULL, NULL))
+			abort();
+		if (ways[i] == SI_QUEUE)
+			sigqueue(pid, SIGUSR1, (union sigval){0});
+		else
+			kill_child(pid, SIGUSR1);
+		is(wait_state(pid, "t"), 't', "a process stops for a signal");
+		is(end_hold(pid), 0, "and is let go");
+		for (int n = 0; n < 19; n++)
+			sigqueue(pid, SIGRTMIN, (union sigval){0});
+		for (int n = 0; n < 500 && !waitpid(pid, &status, WNOHANG); n++)
+			usleep(10000);
+		ok(WIFEXITED(status) && WEXITSTATUS(status) == 20,
+		   "the signal is delivered, whoever has sent it");
+		kill(pid, SIGKILL);
+		waitpid(pid, NULL, 0);
+	}
+}
+
 #define USER  61234
 #define OWNER 61999
 
@@ -352,5 +401,7 @@ int main(int argc, char **argv)
 	test_deaths();
 	test_killed_when_let_go();
 	test_refusals();
+	test_threads();
+	test_signal_before_stop();
 	return tap_done();
 }

@@ -9,12 +9,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/ptrace.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "proc/maps.h"
 #include "proc/pagemap.h"
+#include "proc/process.h"
 #include "tests/tap.h"
 
 #define MANY 5000
@@ -130,6 +132,104 @@ static void test_pages(struct memory_reader *r, pid_t child)
 	close(dir);
 }
 
+/* ---- workers that do not answer, nor end when they are killed ---- */
+
+#define WORKERS 16 /* at most that have not ended */
+
+static int find_worker(pid_t child, void *ctx)
+{
+	char name[32] = "";
+	process_read_text(child, "comm", name, sizeof(name));
+	if (!strcmp(name, "memory-reader\n"))
+		*(pid_t *)ctx = child;
+	return 0;
+}
+
+/* A process that stops each worker that it is given the pid of. As their tracer it would have to
+ * wait for their ends before we can. */
+static pid_t start_holder(int *ret_to, int *ret_from)
+{
+	int to[2], from[2];
+	pid_t worker;
+	if (pipe(to) || pipe(from))
+		abort();
+	pid_t pid = fork();
+	if (!pid) {
+		close(to[1]);
+		while (read(to[0], &worker, sizeof(worker)) == sizeof(worker)) {
+			int held = !ptrace(PTRACE_SEIZE, worker, NULL, NULL) &&
+				   !ptrace(PTRACE_INTERRUPT, worker, NULL, NULL) &&
+				   waitpid(worker, NULL, __WALL) == worker;
+			if (write(from[1], &held, sizeof(held)) != sizeof(held))
+				break;
+		}
+		_exit(0);
+	}
+	close(to[0]);
+	close(from[1]);
+	*ret_to = to[1];
+	*ret_from = from[0];
+	return pid;
+}
+
+static ssize_t read_one(struct memory_reader *r, pid_t pid)
+{
+	char text[64];
+	return memory_reader_read(r, pid, "comm", 0, text, sizeof(text));
+}
+
+static void test_given_up(void)
+{
+	struct memory_reader *r = memory_reader_new();
+	pid_t asked[WORKERS], other = fork(), first;
+	int to, from, held = 1, given_up = 0, answered = 0;
+	for (int i = 0; other && i < WORKERS; i++)
+		if (!(asked[i] = fork())) {
+			pause();
+			_exit(0);
+		}
+	if (!other) {
+		pause();
+		_exit(0);
+	}
+	pid_t holder = start_holder(&to, &from);
+	for (int i = 0; i < WORKERS && held; i++) {
+		pid_t worker = 0;
+		answered += read_one(r, other) > 0;
+		process_children(getpid(), find_worker, &worker);
+		if (!worker || write(to, &worker, sizeof(worker)) != sizeof(worker) ||
+		    read(from, &held, sizeof(held)) != sizeof(held))
+			abort();
+		/* A zombie of before has its name, too. */
+		given_up += read_one(r, asked[i]) == -ETIMEDOUT;
+		if (!i)
+			ok(read_one(r, asked[i]) == -ETIMEDOUT && read_one(r, other) > 0,
+			   "a process whose read was given up is let alone for a while, and no "
+			   "other");
+	}
+	ok(held && given_up == WORKERS && answered == WORKERS,
+	   "a worker that does not answer is given up, and another one answers (%d, %d)", given_up,
+	   answered);
+	ok(memory_reader_given_up(r, &first) == WORKERS && first == asked[0],
+	   "those that were given up are counted");
+	is(read_one(r, other), -ETIMEDOUT, "there are not any number of those that do not end");
+	kill_child(holder, SIGKILL);
+	waitpid(holder, NULL, 0);
+	ssize_t got = -1;
+	for (int i = 0; i < 300 && (got = read_one(r, other)) < 0; i++)
+		usleep(10000);
+	ok(got > 0, "once they have ended there are others");
+	for (int i = 0; i < WORKERS; i++) {
+		kill_child(asked[i], SIGKILL);
+		waitpid(asked[i], NULL, 0);
+	}
+	kill_child(other, SIGKILL);
+	waitpid(other, NULL, 0);
+	close(to);
+	close(from);
+	memory_reader_free(r);
+}
+
 int main(void)
 {
 	struct memory_reader *r = memory_reader_new();
@@ -139,6 +239,7 @@ int main(void)
 	test_maps(r, child);
 	test_open(r, child);
 	test_pages(r, child);
+	test_given_up();
 	memory_reader_free(r);
 	return tap_done();
 }

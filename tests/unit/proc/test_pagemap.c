@@ -94,6 +94,47 @@ static void check_ended(void)
 	close(dir);
 }
 
+/* The runs of a range, in the order of addresses. */
+struct kinds {
+	uint64_t from, to;
+	char text[16]; /* one letter a run */
+	unsigned runs;
+};
+
+static int note_kind(void *ctx, const struct pagemap_run *run)
+{
+	struct kinds *k = ctx;
+	if (run->addr >= k->from && run->addr < k->to && k->runs + 1 < sizeof(k->text))
+		k->text[k->runs++] = run->file ? 'f' : 'a';
+	return 0;
+}
+
+/* Two pages of a file between pages of the program's own. */
+static void test_file_pages(void)
+{
+	FILE *f = tmpfile();
+	char *area =
+		mmap(NULL, 8 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (!f || area == MAP_FAILED || ftruncate(fileno(f), (off_t)(2 * page)))
+		abort();
+	madvise(area, 8 * page, MADV_NOHUGEPAGE);
+	char *file = mmap(area + 3 * page, 2 * page, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED,
+			  fileno(f), 0);
+	for (unsigned i = 1; file != MAP_FAILED && i < 7; i++)
+		area[i * page] = 1;
+	for (int plain = 0; plain < 2; plain++) {
+		struct kinds k = {(uintptr_t)area, (uintptr_t)area + 8 * page, "", 0};
+		int dir = pagemap_open(getpid());
+		int err = pagemap_read(dir, k.from, k.to, plain, note_kind, &k);
+		ok(!err && !strcmp(k.text, "afa"),
+		   "pages of a file are a run of their own, %s (%s)",
+		   plain ? "entry by entry" : "as the kernel lists them", k.text);
+		close(dir);
+	}
+	munmap(area, 8 * page);
+	fclose(f);
+}
+
 int main(void)
 {
 	page = (size_t)sysconf(_SC_PAGESIZE);
@@ -105,5 +146,6 @@ int main(void)
 	check(area, false);
 	check(area, true);
 	check_ended();
+	test_file_pages();
 	return tap_done();
 }
