@@ -267,6 +267,7 @@ static void test_limits(void)
 			append_block(&file, w, CAPTURE_BLOCK_EVENTS);
 	}
 	struct ebt_event ev = {.kind = EBT_CUSTOM, .flags = EBT_F_PAYLOAD};
+	capture_put_event(w, &ev, payload, CAPTURE_PAYLOAD_MAX);
 	capture_put_event(w, &ev, payload, sizeof(payload));
 	append_block(&file, w, CAPTURE_BLOCK_END);
 	struct result r = read_all(file.data, file.len, SIZE_MAX);
@@ -275,7 +276,9 @@ static void test_limits(void)
 	       r.items[same].event.pid == same % 5000)
 		same++;
 	is(same, 10000, "more processes and ids than a block has room for take more blocks");
-	const struct capture_item *last = &r.items[r.count - 1];
+	const struct capture_item *last = &r.items[r.count - 1], *whole = last - 1;
+	ok(whole->payload_bytes == CAPTURE_PAYLOAD_MAX && !(whole->event.flags & EBT_F_CUT),
+	   "a payload of 1 MiB is whole");
 	ok(last->payload_bytes == CAPTURE_PAYLOAD_MAX && last->event.flags & EBT_F_CUT,
 	   "a payload of more than 1 MiB is cut, and says so");
 	done(&r);

@@ -307,6 +307,44 @@ static void test_limits(void)
 	}
 }
 
+/* Numbers of what comes earlier in the block, behind one string, one frame and one stack. */
+static void test_references(void)
+{
+	static const struct {
+		const char *name;
+		unsigned type;
+		bool is_good;
+		uint8_t content[12];
+		size_t len;
+	} rows[] = {
+		{"a frame's function", CAPTURE_FRAME, true, {0, 0, 1, 1, 0, 0, 0, 0, 0}, 9},
+		{"a frame's function", CAPTURE_FRAME, false, {0, 0, 1, 2, 0, 0, 0, 0, 0}, 9},
+		{"a frame's file", CAPTURE_FRAME, true, {0, 0, 1, 0, 1, 0, 0, 0, 0}, 9},
+		{"a frame's file", CAPTURE_FRAME, false, {0, 0, 1, 0, 2, 0, 0, 0, 0}, 9},
+		{"a frame's module", CAPTURE_FRAME, true, {0, 0, 0, 1, 1, 0}, 6},
+		{"a frame's module", CAPTURE_FRAME, false, {0, 0, 0, 2, 1, 0}, 6},
+		{"a frame's build id", CAPTURE_FRAME, false, {0, 0, 0, 1, 2, 0}, 6},
+		{"a stack's frame", CAPTURE_STACK, true, {0, 1, 1}, 3},
+		{"a stack's frame", CAPTURE_STACK, false, {0, 1, 2}, 3},
+		{"a stack's frame", CAPTURE_STACK, false, {0, 1, 0}, 3},
+		{"the stack that a stack extends", CAPTURE_STACK, true, {1, 1, 1}, 3},
+		{"the stack that a stack extends, itself", CAPTURE_STACK, false, {2, 1, 1}, 3},
+		{"the stack that a stack extends", CAPTURE_STACK, false, {3, 1, 1}, 3},
+	};
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		uint8_t *p = put_item(put_run(put_string(records, 0), 1), rows[i].type,
+				      rows[i].content, rows[i].len);
+		size_t len = (size_t)(p - records);
+		begin();
+		add(CAPTURE_BLOCK_EVENTS, records, len, (uint32_t)len, 0, 0);
+		ADD(CAPTURE_BLOCK_END, nothing, 0, 0);
+		struct tally t = read_file();
+		ok(!t.end && t.damaged == !rows[i].is_good && t.items == 3u + rows[i].is_good,
+		   "%s is %s", rows[i].name,
+		   rows[i].is_good ? "one of before" : "damage if it was not before");
+	}
+}
+
 /* How many bytes of a text of `bytes` are kept, with an event behind the item. */
 static size_t kept_text(unsigned type, size_t bytes)
 {
@@ -436,6 +474,7 @@ int main(void)
 	test_later();
 	test_records();
 	test_limits();
+	test_references();
 	test_texts();
 	test_bombs();
 	test_heads_without_end();

@@ -531,9 +531,38 @@ static void test_common(void)
 	ok(!c.events && c.damages == 1, "or less than none");
 }
 
+/* Empty packets of so many domains, then one of the first again. Returns the damages. */
+static uint64_t read_domains(uint32_t domains)
+{
+	struct model *m = model_new(1, 0, 1, 1);
+	size_t head = m->packet[1];
+	uint8_t *trace = malloc(head + (domains + 1) * HEAD), *p = trace;
+	p = (uint8_t *)memcpy(p, m->trace, head) + head;
+	for (uint32_t i = 0; i <= domains; i++, p += HEAD) {
+		uint16_t domain = (uint16_t)(i % domains);
+		memcpy(p, m->trace + head, HEAD);
+		memcpy(p + 38, &domain, sizeof(domain));
+	}
+	ssize_t end;
+	struct ebt_memtrace_counts n;
+	read_bytes(m, trace, (size_t)(p - trace), 1u << 20, &end, &n);
+	free(trace);
+	model_done(m);
+	return end || n.packets != domains + 2 ? UINT64_MAX : n.damaged;
+}
+
+static void test_domains(void)
+{
+	is(read_domains(MEMTRACE_DOMAINS_MAX), 0, "packets of 4,096 domains are read");
+	is(read_domains(MEMTRACE_DOMAINS_MAX + 1), 1, "those of one more are damage");
+	is(read_domains(5 * MEMTRACE_DOMAINS_MAX), 4 * MEMTRACE_DOMAINS_MAX,
+	   "and so are those of any more");
+}
+
 int main(void)
 {
 	test_common();
+	test_domains();
 	test_overlong_backtrace();
 	test_round_trip();
 	test_cut();
