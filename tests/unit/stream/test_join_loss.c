@@ -42,6 +42,11 @@ static void test_hole(void)
 	join_flush(join);
 	ok(outs == 2 && out[0].arg[0] == 3 && out[0].flags & EBT_F_HISTORY,
 	   "what was written before the first event seen is history");
+	push(B, 5, 11);
+	join_flush(join);
+	ok(out[0].flags & EBT_F_NO_SINCE && out[2].kind == EBT_LOST &&
+		   !(out[2].flags & EBT_F_NO_SINCE),
+	   "since when is not known of that, and of later losses it is");
 	end();
 
 	begin();

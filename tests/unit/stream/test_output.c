@@ -156,6 +156,10 @@ static void test_limits(void)
 	   "it ends with the event that reaches its size");
 	ok(strstr(told, "'the file' has its --max-size") != NULL, "which is told");
 	ok(!output_end(&out) && !strcmp(did, "eeeEfN"), "and is no error of the output");
+	start(&out, (struct output_options){.is_begun = true, .max_bytes = 2 * EVENT_BYTES}, false);
+	ok(put(&out, 9) == -EPIPE && !strcmp(did, "ee"),
+	   "also with one that makes it exactly that");
+	output_end(&out);
 	start(&out, (struct output_options){.is_begun = true, .max_bytes = 250}, true);
 	ok(!put(&out, 4) && !output_end(&out) && !strcmp(did, "eeeEfNOeEfN"),
 	   "with --rotate another one goes on");

@@ -313,6 +313,23 @@ static void test_batches(size_t batch_max)
 	finish();
 }
 
+/* Damages of one batch, each with its own number of allocations that were lost with it. */
+static void test_damage(void)
+{
+	start(1);
+	for (uint32_t i = 0; i < 5; i++) {
+		struct ebt_event *ev = add(0, 10 + i, 0, 0);
+		ev->kind = i % 2 ? EBT_DAMAGE : EBT_BEGIN;
+		ev->flags = EBT_F_FINAL;
+		ev->seq = i;
+	}
+	drain();
+	ok(session->totals.damaged == 2 && session->totals.lost_allocs == 1 + 3 &&
+		   session->totals.events == 3,
+	   "allocations that are lost with damage are summed up");
+	finish();
+}
+
 /* Each of two sinks has a limit, whichever comes first. */
 static void test_two_limits(size_t first, size_t second)
 {
@@ -442,6 +459,7 @@ int main(void)
 	test_batches(0);
 	test_batches(1);
 	test_batches(7);
+	test_damage();
 	test_two_limits(3, 50);
 	test_two_limits(50, 3);
 	test_gone_while_waiting();
