@@ -428,7 +428,7 @@ static void test_any_order(void)
 static void test_lived(void)
 {
 	struct processes ps;
-	uint32_t a, b, c;
+	uint32_t a, b, c, d;
 	struct process_start one = at(100), two = at(300);
 	if (processes_init(&ps, NULL))
 		abort();
@@ -444,6 +444,14 @@ static void test_lived(void)
 	ok(!processes_lived(&ps, 7, 50, &c) && c != a && c != b && processes_find(&ps, 7) == b &&
 		   processes_at(&ps, a)->older == c && !processes_at(&ps, c)->plain,
 	   "one of before all is of one before all");
+	if (processes_lived(&ps, 9, 500, &d) || processes_lived(&ps, 9, 450, &d) ||
+	    processes_lived(&ps, 9, 520, &d))
+		abort();
+	struct process_start between = at(480), before = at(440);
+	is(begin(&ps, 9, &before), d, "of moments at which a process lived the first counts");
+	if (processes_lived(&ps, 11, 500, &d) || processes_lived(&ps, 11, 450, &d))
+		abort();
+	ok(begin(&ps, 11, &between) != d, "one that started behind it is another");
 	processes_end(&ps, c);
 	processes_release(&ps, c);
 	ok(!processes_at(&ps, a)->older && processes_find(&ps, 7) == b, "which may be released");

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* session: payloads whose memory is used again. */
+#include "session/event_stack.h"
 #include "session/session.h"
 #include "tests/tap.h"
 
@@ -54,6 +55,41 @@ static void test_sizes(struct session *s)
 	is(session_blob_bytes(s), 0, "what is given back is not counted");
 }
 
+/* A file of a limited size ends, and the next one begins. */
+static void test_next_output(struct session *s)
+{
+	s->totals = (struct totals){.events = 5, .timed = 5, .first_ns = 100, .last_ns = 200};
+	session_next_output(s);
+	ok(!s->totals.events && !s->run_begin.known,
+	   "an output that begins counts from none, where the run began is not known still");
+	s->run_begin = moment_at(50);
+	s->totals = (struct totals){.events = 3, .timed = 3, .first_ns = 210, .last_ns = 300};
+	session_next_output(s);
+	ok(s->run_begin.known && s->run_begin.ns == 300,
+	   "where it is, the part of the run that is in an output begins behind the one before");
+	s->totals = (struct totals){.events = 1, .timed = 1, .first_ns = 250, .last_ns = 250};
+	session_next_output(s);
+	is(s->run_begin.ns, 300, "and never goes back");
+	struct totals run = session_run_totals(s);
+	ok(run.events == 9 && run.first_ns == 100 && run.last_ns == 250,
+	   "the run has what all of them have");
+}
+
+/* One frame whose name alone is longer than a stack's text may be, and one beside it. */
+static void test_long_frame(struct session *s)
+{
+	static char name[EVENT_STACK_BYTES + 100];
+	memset(name, 'n', sizeof(name));
+	struct frame_position at = {.function = strings_put(s->strings, name, sizeof(name))};
+	uint32_t frame = frames_put(s->frames, &(struct frame){.position = &at, .count = 1});
+	uint32_t one = stacks_push(s->stacks, 0, frame), two = stacks_push(s->stacks, one, frame);
+	is(event_stack_left_out(s, one), 0, "of a stack one function is shown, however long");
+	is(event_stack_left_out(s, two), 1, "and of two such functions one");
+	s->max_stack = 0;
+	is(event_stack_left_out(s, two), 0, "where all are asked for, all are shown");
+	s->max_stack = SESSION_MAX_STACK;
+}
+
 int main(void)
 {
 	struct session *s;
@@ -61,6 +97,8 @@ int main(void)
 		return 1;
 	test_blobs(s);
 	test_sizes(s);
+	test_next_output(s);
+	test_long_frame(s);
 	session_free(s);
 	session_free(NULL);
 	return tap_done();

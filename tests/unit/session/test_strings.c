@@ -177,11 +177,31 @@ static void test_frames(void)
 	frames_free(NULL);
 }
 
+static void test_module(void)
+{
+	struct strings *s;
+	struct frames *t;
+	if (strings_new(&s) || frames_new(s, &t))
+		abort();
+	struct frame in_module = {.address = 7, .has_address = true};
+	in_module.module.path = strings_put(s, "/lib/a.so", 9);
+	in_module.module.build_id = strings_put(s, "0123", 4);
+	uint32_t id = frames_put(t, &in_module);
+	strings_drop(s, in_module.module.path);
+	strings_drop(s, in_module.module.build_id);
+	is(strings_count(s), 2, "a frame holds the strings of its module");
+	frames_drop(t, id);
+	is(strings_count(s), 0, "as long");
+	frames_free(t);
+	strings_free(s);
+}
+
 int main(void)
 {
 	test_equal();
 	test_model();
 	test_churn();
 	test_frames();
+	test_module();
 	return tap_done();
 }
