@@ -4,6 +4,7 @@
 #include "base/ending.h"
 #include "base/utf8.h"
 #include "base/writer.h"
+#include "base/xml.h"
 #include "tests/tap.h"
 
 #include <errno.h>
@@ -256,6 +257,32 @@ static void test_no_reader(void)
 	close(fds[1]);
 }
 
+static void xml_is(const char *text, const char *want, const char *name)
+{
+	struct buf b;
+	buf_init(&b, -1, 4096);
+	xml_put(&b, text, strlen(text));
+	is_str(buf_str(&b), want, name);
+	buf_done(&b);
+}
+
+#define NO UTF8_REPLACEMENT
+
+static void test_xml(void)
+{
+	xml_is("a<b>&\"c'", "a&lt;b&gt;&amp;&quot;c&#39;", "marks of XML are written by name");
+	xml_is("\x1f-\x20-\x7f", NO "-\x20-" NO, "controls are replaced");
+	xml_is("\xc2\x80-\xc2\x9f-\xc2\xa0", NO "-" NO "-\xc2\xa0", "those of two bytes, too");
+	xml_is("\xe2\x80\xa7-\xe2\x80\xa8-\xe2\x80\xa9-\xe2\x80\xaa-\xe2\x80\xae-\xe2\x80\xaf",
+	       "\xe2\x80\xa7-" NO "-" NO "-" NO "-" NO "-\xe2\x80\xaf",
+	       "separators of lines and marks of direction are");
+	xml_is("\xe2\x81\xa5-\xe2\x81\xa6-\xe2\x81\xa9-\xe2\x81\xaa",
+	       "\xe2\x81\xa5-" NO "-" NO "-\xe2\x81\xaa", "and the newer ones");
+	xml_is("\xef\xbf\xbd-\xef\xbf\xbe-\xef\xbf\xbf-\xf0\x9f\x98\x80",
+	       "\xef\xbf\xbd-" NO "-" NO "-\xf0\x9f\x98\x80", "and what is no character");
+	xml_is("\xff\xc3", NO NO, "and bytes that are no text");
+}
+
 int main(void)
 {
 	test_near();
@@ -268,5 +295,6 @@ int main(void)
 	test_blocks();
 	test_utf8_copy();
 	test_utf8_plain();
+	test_xml();
 	return tap_done();
 }

@@ -268,6 +268,40 @@ static void test_worker_limit(void)
 	   "a worker's limit is the lower one of what it is to be and what it was");
 }
 
+static ino_t inode_of(int fd)
+{
+	struct stat st;
+	return fstat(fd, &st) ? 0 : st.st_ino;
+}
+
+/* Each descriptor that is kept has the number that another one is to have. */
+static void test_worker_descriptors(void)
+{
+	int status = -1;
+	pid_t pid = fork();
+	if (!pid) {
+		enum { FIRST = 20, END = 24 };
+		static const char *const paths[] = {"/dev/null", "/dev/zero", "/dev/full"};
+		int kept[END], beyond = fcntl(0, F_DUPFD, END + 5);
+		for (int i = 0; i < 3; i++)
+			dup2(open(paths[i], O_RDONLY), FIRST + i);
+		ino_t null = inode_of(FIRST), zero = inode_of(FIRST + 1),
+		      full = inode_of(FIRST + 2);
+		kept[FIRST] = FIRST + 2;
+		kept[FIRST + 1] = FIRST;
+		kept[FIRST + 2] = FIRST + 1;
+		kept[FIRST + 3] = -1;
+		if (!null || !zero || !full || beyond < 0)
+			_exit(2);
+		bool good = worker_keep_descriptors(kept, FIRST, END) && inode_of(FIRST) == full &&
+			    inode_of(FIRST + 1) == null && inode_of(FIRST + 2) == zero;
+		_exit(!good || inode_of(beyond) || fcntl(END, F_GETFD) >= 0);
+	}
+	ok(waitpid(pid, &status, 0) == pid && !status,
+	   "a worker's descriptors get their numbers, whatever numbers they had, and no other "
+	   "stays");
+}
+
 static void test_spare(void)
 {
 	struct rlimit had, limit;
@@ -302,6 +336,7 @@ int main(void)
 	test_spare();
 	test_regular();
 	test_worker_limit();
+	test_worker_descriptors();
 	unlink(path);
 	return tap_done();
 }
