@@ -130,6 +130,43 @@ static void test_end_of_file(void)
 	close(fd);
 }
 
+static uint64_t tls_bytes(uint64_t bytes, uint64_t align)
+{
+	char path[] = "/tmp/ebt-elf-XXXXXX";
+	struct elf *e;
+	int fd = mkstemp(path);
+	Elf64_Ehdr eh = {
+		.e_ident = {0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, EV_CURRENT},
+		.e_type = ET_DYN,
+		.e_machine = EM_X86_64,
+		.e_version = EV_CURRENT,
+		.e_phoff = sizeof(eh),
+		.e_ehsize = sizeof(eh),
+		.e_phentsize = sizeof(Elf64_Phdr),
+		.e_phnum = 1,
+	};
+	Elf64_Phdr ph = {.p_type = PT_TLS, .p_memsz = bytes, .p_align = align};
+	if (fd < 0)
+		abort();
+	unlink(path);
+	put(fd, &eh, sizeof(eh), 0);
+	put(fd, &ph, sizeof(ph), sizeof(eh));
+	if (elf_open(fd, &e))
+		abort();
+	uint64_t got = elf_tls_bytes(e);
+	elf_close(e);
+	close(fd);
+	return got;
+}
+
+static void test_tls(void)
+{
+	ok(tls_bytes(65, 64) == 128 && tls_bytes(64, 64) == 64 && tls_bytes(5, 0) == 5,
+	   "a thread-local block is as long as its alignment makes it");
+	ok(!tls_bytes(10, 3) && !tls_bytes(10, 2u << 20) && tls_bytes(10, 1u << 20) == 1u << 20,
+	   "an alignment that is no power of two, or above 1 MiB, is none");
+}
+
 /* Whether all that is searched for a symbol may be read within a limit. */
 static bool is_limited(uint64_t limit, uint64_t *ret_used)
 {
@@ -176,5 +213,6 @@ int main(void)
 	test_read();
 	test_end_of_file();
 	test_limit();
+	test_tls();
 	return tap_done();
 }

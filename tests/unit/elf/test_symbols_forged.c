@@ -16,6 +16,7 @@ static struct {
 	uint32_t len, claimed;
 } script;
 static unsigned starts;
+static pid_t started; /* last */
 
 /* In place of the one of symbols_worker.c. */
 int symbols_worker_start(const struct debug_info_files *files, uint64_t memory, int *ret_socket,
@@ -38,6 +39,7 @@ int symbols_worker_start(const struct debug_info_files *files, uint64_t memory, 
 		_exit(0);
 	close(pair[1]);
 	*ret_socket = pair[0];
+	started = *ret_pid;
 	return *ret_pid < 0 ? -errno : 0;
 }
 
@@ -99,6 +101,60 @@ static void put_position(uint32_t number, uint16_t bytes)
 	put_number(3);
 }
 
+static uint64_t resident_bytes(pid_t pid)
+{
+	unsigned long long pages = 0;
+	char path[32];
+	snprintf(path, sizeof(path), "/proc/%d/statm", pid);
+	FILE *f = fopen(path, "r");
+	if (f && fscanf(f, "%*s %llu", &pages) != 1)
+		pages = 0;
+	if (f)
+		fclose(f);
+	return pages * (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
+/* Whether an offset that was not asked for starts the module's process anew. */
+static bool starts_anew(struct symbols *s, uint64_t offset)
+{
+	const struct symbols_position *p;
+	unsigned before = starts;
+	return symbols_find(s, offset, &p) == 1 && starts > before;
+}
+
+/* One module more than processes may run, then one for which there is no memory. */
+static void test_oldest(void)
+{
+	enum { MODULES = SYMBOLS_RUNNING + 2 };
+	struct messages silent = {0};
+	struct symbols_running running = {.messages = &silent};
+	struct symbols *s[MODULES];
+	pid_t pid[MODULES];
+	uint64_t bytes = 0;
+	int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+	begin(1); /* a position without names, as often as it is asked for */
+	for (int i = 0; i < 4; i++)
+		put_number(0);
+	for (int i = 0; i < MODULES; i++) {
+		/* All but the first one run, and one of them must end. */
+		for (int k = 1; i == MODULES - 1 && k < i; k++)
+			bytes += resident_bytes(pid[k]);
+		running.budget_bytes = bytes ? bytes - resident_bytes(pid[1]) / 2 : 0;
+		if (symbols_open(fd, "/some/file", &running, &s[i]) || !starts_anew(s[i], 0x10))
+			abort();
+		pid[i] = started;
+	}
+	running.budget_bytes = 0;
+	ok(!starts_anew(s[MODULES - 2], 0x20) && !starts_anew(s[MODULES - 1], 0x20) &&
+		   !starts_anew(s[2], 0x20),
+	   "where there is no memory, processes that were started late go on");
+	ok(starts_anew(s[1], 0x20), "the oldest one was ended");
+	for (int i = 0; i < MODULES; i++)
+		symbols_close(s[i]);
+	symbols_running_done(&running);
+	close(fd);
+}
+
 int main(void)
 {
 	put_position(1, 8);
@@ -121,5 +177,6 @@ int main(void)
 	put_position(1, 8);
 	script.claimed = SYMBOLS_WORKER_ANSWER + 1;
 	check(false, "nor is one that claims to be too long");
+	test_oldest();
 	return tap_done();
 }
