@@ -132,6 +132,36 @@ static void test_pages(struct memory_reader *r, pid_t child)
 	close(dir);
 }
 
+static void test_getenv(struct memory_reader *r)
+{
+	static char longer[] = "LONGER_NAME=1", empty[] = "NAME_EMPTY=", full[] = "NAME=a value";
+	char *const environment[] = {longer, empty, full, NULL};
+	char value[32] = "";
+	int status, ends[2];
+	if (pipe2(ends, O_CLOEXEC))
+		abort();
+	pid_t child = fork();
+	if (!child) {
+		execle("/bin/sleep", "sleep", "1000", NULL, environment);
+		_exit(1);
+	}
+	close(ends[1]);
+	/* Closed by the exec. */
+	is(read(ends[0], value, 1), 0, "a process with an environment of its own");
+	close(ends[0]);
+	ok(memory_reader_getenv(r, child, "NAME", value, sizeof(value)) == 7 &&
+		   !strcmp(value, "a value"),
+	   "a variable is found by its whole name");
+	ok(memory_reader_getenv(r, child, "NAME", value, 4) == 7 && !strcmp(value, "a v"),
+	   "its value is cut where there is no room");
+	is(memory_reader_getenv(r, child, "NAME_EMPTY", value, sizeof(value)), -ENOENT,
+	   "one that is empty is as one that is not set");
+	is(memory_reader_getenv(r, child, "NAM", value, sizeof(value)), -ENOENT,
+	   "a part of a name is another");
+	kill_child(child, SIGKILL);
+	waitpid(child, &status, 0);
+}
+
 /* ---- workers that do not answer, nor end when they are killed ---- */
 
 #define WORKERS 16 /* at most that have not ended */
@@ -238,6 +268,7 @@ int main(void)
 		return 1;
 	test_maps(r, child);
 	test_open(r, child);
+	test_getenv(r);
 	test_pages(r, child);
 	test_given_up();
 	memory_reader_free(r);

@@ -6,6 +6,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -29,35 +30,33 @@ static void test_count(void)
 	ok(!process_has_one_thread(0), "of no process that is not known");
 }
 
-/* A process in so many namespaces of pids below ours, each with a first process of its own. */
-static pid_t start_below(int levels)
+static pid_t fork_into_namespace(void)
+{
+	return unshare(CLONE_NEWPID) ? -1 : fork();
+}
+
+/* A process of our namespace of pids, whose child is the first one of another; the second one of a third
+ * namespace is that one's last child. 0: that is not possible. */
+static pid_t start_below(void)
 {
 	int ends[2];
-	pid_t pid = 0;
+	char byte;
 	if (pipe(ends))
 		abort();
-	pid_t parent = fork();
-	if (!parent) {
-		for (int i = 0; i < levels; i++) {
-			/* The first but one: a pid of 2. */
-			if (unshare(CLONE_NEWPID))
-				_exit(1);
-			pid = fork();
-			if (pid && i)
-				pid = fork();
-			if (pid)
-				break;
-		}
-		if (!pid && write(ends[1], "", 1) != 1)
+	pid_t pid = fork();
+	if (!pid) {
+		/* The second one says that all are there. */
+		if (!fork_into_namespace() && fork_into_namespace() > 0 && !fork() &&
+		    write(ends[1], "", 1) != 1)
 			_exit(1);
+		close(ends[1]);
 		pause();
 		_exit(0);
 	}
 	close(ends[1]);
-	char byte;
-	bool is_there = read(ends[0], &byte, 1) == 1;
+	bool are_there = read(ends[0], &byte, 1) == 1;
 	close(ends[0]);
-	return is_there ? parent : 0;
+	return are_there ? pid : 0;
 }
 
 static int note_last(pid_t child, void *ctx)
@@ -75,7 +74,7 @@ static pid_t child_of(pid_t pid)
 
 static void test_inner_pid(void)
 {
-	pid_t outside = start_below(2);
+	pid_t outside = start_below();
 	if (!outside) {
 		ok(1, "there are no namespaces of pids # skip");
 		return;
@@ -90,9 +89,26 @@ static void test_inner_pid(void)
 	waitpid(outside, NULL, 0);
 }
 
+/* A name that is made to look like the fields behind it. */
+static void test_name(void)
+{
+	struct process_status was, now;
+	char name[16] = "";
+	process_read_status(getpid(), &was);
+	prctl(PR_GET_NAME, name);
+	prctl(PR_SET_NAME, "a) Z 1 2 (b");
+	process_read_status(getpid(), &now);
+	prctl(PR_SET_NAME, name);
+	ok(was.state == PROCESS_OPEN && now.state == PROCESS_OPEN && was.start_time &&
+		   now.start_time == was.start_time && now.uid == geteuid(),
+	   "our own state and start are read, whatever our name is");
+	is_str(now.comm, "a) Z 1 2 (b", "and the name whole");
+}
+
 int main(void)
 {
 	test_count();
 	test_inner_pid();
+	test_name();
 	return tap_done();
 }

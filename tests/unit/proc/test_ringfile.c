@@ -5,6 +5,7 @@
 
 #include <ebtrace/cursor.h>
 #include <ebtrace/probes.h>
+#include <ebtrace/ring.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -14,6 +15,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #define RING_BYTES 9447488 /* of a file that is no ring, but as long as one */
@@ -303,6 +305,42 @@ static void test_mapped(void)
 	unlink(path);
 }
 
+/* Whether a ring may be written yet that has this header and was last written so long ago. */
+static bool is_written(const struct ebt_ring_file *h, long age_ms, enum ebt_release release)
+{
+	char path[64];
+	struct timespec now;
+	snprintf(path, sizeof(path), "%s/header", dir);
+	int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	clock_gettime(CLOCK_REALTIME, &now);
+	long long ns = now.tv_sec * 1000000000ll + now.tv_nsec - age_ms * 1000000ll;
+	struct timespec at = {ns / 1000000000, ns % 1000000000};
+	if (fd < 0 || write(fd, h, sizeof(*h)) != sizeof(*h) ||
+	    futimens(fd, (const struct timespec[]){at, at}))
+		abort();
+	bool is = ringfile_is_being_written(fd, release);
+	close(fd);
+	unlink(path);
+	return is;
+}
+
+static void test_header(void)
+{
+	const enum ebt_release newest = EBT_RELEASE_OCAML_5_5, oldest = EBT_RELEASE_OCAML_5_0;
+	struct ebt_ring_file whole, part;
+	memset(&whole, 1, sizeof(whole));
+	part = whole;
+	part.data_offset = 0;
+	ok(!is_written(&whole, 0, newest), "a header that is whole is written");
+	ok(is_written(&part, 0, newest) && is_written(&part, 700, newest),
+	   "one with a part is being written");
+	ok(!is_written(&part, 1500, newest), "but not if nothing was written for a second");
+	part = whole;
+	part.custom_events_offset = 0;
+	ok(is_written(&part, 0, newest) && !is_written(&part, 0, oldest),
+	   "the first release has no names of events");
+}
+
 int main(void)
 {
 	if (!mkdtemp(dir))
@@ -312,6 +350,7 @@ int main(void)
 	test_dir();
 	test_mapped();
 	test_many();
+	test_header();
 	rmdir(dir);
 	return tap_done();
 }
