@@ -180,6 +180,12 @@ static void test_records(void)
 		{"a string longer than its record",
 		 {CAPTURE_ITEM | CAPTURE_NAME, 3, 1, 1, 100, 'a', 'b'},
 		 7},
+		{"more events before the trace than were lost",
+		 {CAPTURE_ITEM | CAPTURE_RECOVERED, 4, 1, 2, 2, 2},
+		 6},
+		{"more words before the trace than were lost",
+		 {CAPTURE_ITEM | CAPTURE_RECOVERED, 4, 1, 2, 1, 3},
+		 6},
 		{"a record shorter than its fields",
 		 {CAPTURE_ITEM | CAPTURE_RECOVERED, 1, 1, 1},
 		 3},
@@ -464,6 +470,13 @@ static void test_behind(void)
 	t = read_file();
 	ok(t.events == 2 && t.lost == 6 && !t.damaged, "blocks that were taken out are missed");
 	is(t.last_ns, 101, "and the time of their loss is that of the block behind it");
+	/* Blocks begin at 100; the event of the first one is 50 ns behind that. */
+	const uint8_t late[] = {CAPTURE_LANE, 0, 5, 1, 0, EBT_BEGIN, 1, 0, 2, 50};
+	begin();
+	ADD(CAPTURE_BLOCK_EVENTS, late, 0, 1);
+	ADD(CAPTURE_BLOCK_END, nothing, 8, 0);
+	t = read_file();
+	ok(t.lost == 7 && t.last_ns == 150, "but not before the last event that was there");
 }
 
 int main(void)

@@ -230,6 +230,7 @@ static void check_damage(const char *const *name, const struct ebt_event *ev, si
 
 static void test_words(void)
 {
+	bool adds_up = true;
 	for (size_t i = 0; i < sizeof(word_rows) / sizeof(*word_rows); i++) {
 		struct ebt_event ev[EVENTS];
 		struct ring_decoder d = decoder(true);
@@ -242,12 +243,20 @@ static void test_words(void)
 		size_t got = decode(&d, w, word_rows[i].n, word_rows[i].pos, ev);
 		is_str(letters(ev, got), word_rows[i].want, word_rows[i].name);
 		const struct ebt_event *lost = NULL;
-		for (size_t k = got; k-- > 0;)
+		uint64_t events = 0, words = 0;
+		for (size_t k = got; k-- > 0;) {
 			lost = ev[k].kind == EBT_LOST ? &ev[k] : lost;
+			events += ev[k].kind == EBT_LOST && ev[k].arg[0] != EBT_LOST_UNCOUNTED
+					  ? ev[k].arg[0]
+					  : 0;
+			words += ev[k].kind == EBT_LOST ? ev[k].arg[1] : 0;
+		}
+		adds_up &= d.lost_events == events && d.lost_words == words;
 		ok(!lost || lost->arg[0] == word_rows[i].lost, "%s: the loss has its number",
 		   word_rows[i].name);
 		check_damage(&word_rows[i].name, ev, got, word_rows[i].n, word_rows[i].pos);
 	}
+	ok(adds_up, "lost events and words are summed up");
 }
 
 static void test_losses(void)
