@@ -35,8 +35,8 @@ static pid_t fork_into_namespace(void)
 	return unshare(CLONE_NEWPID) ? -1 : fork();
 }
 
-/* A process of our namespace of pids, whose child is the first one of another; the second one of a third
- * namespace is that one's last child. 0: that is not possible. */
+/* A process of our namespace of pids. Its child is the first one of another namespace; the last
+ * child of that is the second one of a third. 0: that is not possible. */
 static pid_t start_below(void)
 {
 	int ends[2];
@@ -76,7 +76,7 @@ static void test_inner_pid(void)
 {
 	pid_t outside = start_below();
 	if (!outside) {
-		ok(1, "there are no namespaces of pids # skip");
+		ok(true, "namespaces of pids # SKIP there are none");
 		return;
 	}
 	pid_t first = child_of(outside), second = child_of(first);
