@@ -575,15 +575,20 @@ static inline uint64_t ring_word(const struct ebt_event *ev)
 	return event_word(ev) & event_word(&mask);
 }
 
-/* True for an event of a program with an ordinal and one source that needs no special treatment. */
+/* True for an event of a program with one source that needs no special treatment. */
 static inline bool is_plain(const struct ebt_event *ev)
 {
-	unsigned is = ev->flags & RUN_FLAGS;
-	bool one = is == (EBT_F_RING | EBT_F_SEQ) || is == (EBT_F_BPF | EBT_F_SEQ);
-	return one && ev->kind < EBT_LOST;
+	unsigned is = ev->flags & RUN_FLAGS & ~(unsigned)EBT_F_SEQ;
+	return (is == EBT_F_RING || is == EBT_F_BPF) && ev->kind < EBT_LOST;
 }
 
-/* True if the event, which is plain, is the next of its ring, and the ring has no loss to report,
+/* The same, with an ordinal, which must be the next of its ring. */
+static inline bool is_counted(const struct ebt_event *ev)
+{
+	return ev->flags & EBT_F_SEQ && is_plain(ev);
+}
+
+/* True if the event, which is counted, is the next of its ring, and the ring has no loss to report,
  * nor a life to begin. */
 static inline bool is_next(const struct join_ring *r, const struct ebt_event *ev)
 {
@@ -633,6 +638,15 @@ static __attribute__((noinline)) size_t pass_rings(const struct join *j, const s
 	return (size_t)(e - ev);
 }
 
+/* The same of events without ordinals, which belong to no ring's account. */
+static inline size_t pass_uncounted(const struct ebt_event *ev, size_t n, uint64_t run)
+{
+	size_t i = 0;
+	while (i + 1 < n && run_word(&ev[i + 1]) == run)
+		i++;
+	return i;
+}
+
 /* True for an event that no join is about: a final one, or one of a source that is neither a ring nor
  * BPF, without an ordinal. */
 static inline bool is_settled(const struct ebt_event *ev)
@@ -642,20 +656,22 @@ static inline bool is_settled(const struct ebt_event *ev)
 
 /*
  * Keeps the first events that need no change: settled ones; and, of those that only one source sees,
- * each that is the next of its ring and is followed by another of that source, so by no partner.
- * Returns their number.
+ * each that has no ordinal or is the next of its ring, and is followed by another of that source,
+ * so by no partner. Returns their number.
  */
 static size_t pass_run(struct join *j, struct ebt_event *ev, size_t n)
 {
 	struct ebt_event *to = &j->out[j->kept];
-	bool plain = is_plain(ev);
+	bool counted = is_counted(ev);
 	size_t i = 0;
 	while (i < n && is_settled(&ev[i]))
 		i++;
+	if (!counted && is_plain(ev))
+		i = pass_uncounted(ev, n, run_word(ev));
 	/* Most batches whose first and last events are of one ring hold no other. */
-	if (plain && ev->process == ev[n - 1].process && ev->domain == ev[n - 1].domain)
+	if (counted && ev->process == ev[n - 1].process && ev->domain == ev[n - 1].domain)
 		i = pass_ring(j, ev, n, run_word(ev));
-	if (plain)
+	if (counted)
 		i += pass_rings(j, ev + i, n - i, run_word(ev));
 	if (to != ev)
 		memmove(to, ev, i * sizeof(*ev));
@@ -676,7 +692,7 @@ static size_t pass_pairs(struct join *j, const struct ebt_event *ev, size_t n)
 		const struct ebt_event *ring = &ev[i + second], bpf = ev[i + !second];
 		const struct process *p = processes_at(&j->session->processes, bpf.process);
 		struct join_ring *r = join_rings_at(&j->rings, process_known_lane(p, bpf.domain));
-		if (!is_plain(ring) || (bpf.flags & flags) != (EBT_F_BPF | EBT_F_SEQ) || !r ||
+		if (!is_counted(ring) || (bpf.flags & flags) != (EBT_F_BPF | EBT_F_SEQ) || !r ||
 		    !is_next(r, ring) || bpf.pos == EBT_NO_POS)
 			break;
 		struct ebt_event *to = &j->out[j->kept++];

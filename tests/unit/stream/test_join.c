@@ -16,6 +16,15 @@ static void test_pairs(void)
 		end();
 	}
 	begin();
+	struct ebt_event three[3] = {event(R, 0, 10), event(R, 1, 11), event(B, 1, 11)};
+	for (int i = 0; i < 3; i++)
+		three[i].flags &= (uint16_t)~EBT_F_SEQ;
+	join_events(join, three, 3);
+	join_flush(join);
+	ok(outs == 2 && (out[1].flags & (R | B)) == (R | B),
+	   "halves without ordinals are a pair, behind another event of one of them too");
+	end();
+	begin();
 	push(R, 0, 10);
 	is(outs, 0, "the first of a pair is held");
 	join_flush(join);

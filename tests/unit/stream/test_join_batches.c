@@ -16,25 +16,28 @@ static uint32_t draw(uint32_t n)
 	return (state >> 12) % n;
 }
 
-/* Events of some rings, in runs of one or in turns; holes, copies, partners, losses, final ones. */
+/* Events of some rings, in runs of one or in turns, and runs without ordinals; holes, copies,
+ * partners, losses, final ones. */
 static int make_events(struct ebt_event *ev)
 {
-	uint32_t seq[RINGS] = {0}, ring = 0, turns = 0, pairs = 0;
+	uint32_t seq[RINGS] = {0}, ring = 0, turns = 0, pairs = 0, uncounted = 0;
 	uint64_t ts = 1000;
 	int n = 0;
 	while (n < EVENTS - 1) {
 		turns = draw(40) ? turns : draw(2);
 		pairs = draw(80) ? pairs : draw(3); /* runs of them, the ring's first or second */
+		uncounted = draw(60) ? uncounted : draw(2);
 		ring = turns || !draw(30) ? draw(RINGS) : ring;
 		ts += draw(3);
 		struct ebt_event *e = &ev[n++];
-		*e = event(draw(50) ? R : B, seq[ring]++, ts);
+		*e = event(draw(50) ? R : B, uncounted ? seq[ring] : seq[ring]++, ts);
 		e->process = 9 - ring % 2;
-		e->domain = (uint16_t)(ring / 2 + 1);
+		e->domain = (uint16_t)(ring / 2 + 1 + (uncounted ? RINGS : 0));
+		e->flags &= (uint16_t) ~(uncounted ? EBT_F_SEQ : 0);
 		uint32_t what = draw(60);
 		if (pairs && what > 7) {
 			what = 2;
-			e->flags = EBT_F_SEQ | (pairs == 1 ? R : B);
+			e->flags = (e->flags & EBT_F_SEQ) | (pairs == 1 ? R : B);
 		}
 		switch (what) {
 		case 0: /* a hole before the next */
