@@ -42,6 +42,7 @@ int ring_lane_new(const struct ebt_cursor *c, uint32_t domain, struct ring_budge
 		return -ENOMEM;
 	}
 	cursor_decoder_init(c, domain, &lane->decoder);
+	lane->begun = !lane->decoder.counted;
 	lane->domain = domain;
 	*ret = lane;
 	return 0;

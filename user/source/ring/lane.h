@@ -42,7 +42,7 @@ struct ring_lane {
 	struct ring_file *file;
 	uint32_t domain;
 	uint64_t last_ns; /* of the last event that was read */
-	bool begun;	  /* its EBT_F_FIRST was emitted */
+	bool begun;	  /* its EBT_F_FIRST was emitted; true if its events have no ordinals */
 	bool has_owners;  /* events get their thread */
 	bool in_run;	  /* the file was made while the run watched */
 	struct ring_owners owners;
