@@ -11,7 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define BUFFER_BYTES  (256u << 10)
 #define US_NS	      1000
 #define POSITIONS_MAX 255
 #define UNKNOWN_NAME  "??"
@@ -365,7 +364,7 @@ int memtrace_new(struct session *s, int fd, struct sink **ret)
 	m->base.out = &m->buf;
 	m->session = s;
 	m->trace = (struct ebt_memtrace_trace){write_packet, locations, m, 0, 0, 0};
-	int err = buf_init_behind(&m->buf, fd, BUFFER_BYTES, SINK_BEHIND_BYTES);
+	int err = buf_init_behind(&m->buf, fd, SINK_BUFFER_BYTES, SINK_BEHIND_BYTES);
 	if (err) {
 		free(m);
 		return err;

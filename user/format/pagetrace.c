@@ -12,8 +12,7 @@
 #include "report/pages/model/pages.h"
 #include "report/pages/model/round.h"
 
-#define BUFFER_BYTES (256u << 10)
-#define WRITERS_MAX  512 /* each has a block, 32 KiB */
+#define WRITERS_MAX 512 /* each has a block, 32 KiB */
 
 struct pagetrace {
 	struct sink base;
@@ -232,7 +231,7 @@ int pagetrace_new(struct session *s, int fd, struct sink **ret)
 	t->base.out = &t->buf;
 	t->session = s;
 	pages_round_init(&t->round);
-	int err = buf_init_behind(&t->buf, fd, BUFFER_BYTES, SINK_BEHIND_BYTES);
+	int err = buf_init_behind(&t->buf, fd, SINK_BUFFER_BYTES, SINK_BEHIND_BYTES);
 	if (err) {
 		free(t);
 		return err;

@@ -18,6 +18,9 @@
 
 struct sink;
 
+/* Output that a format hands over at once: each hand-over may wake the thread that writes, which
+ * costs as much as some hundred events. */
+#define SINK_BUFFER_BYTES (256u << 10)
 /* Output that may wait for a slow disk or reader, of one sink. */
 #define SINK_BEHIND_BYTES (16u << 20)
 

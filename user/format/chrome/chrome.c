@@ -38,8 +38,6 @@ struct chrome_json {
 
 static void chrome_json_close(struct chrome_json *c, char *end);
 
-#define BUFFER_BYTES (128 * 1024)
-
 /* Microseconds with the nanoseconds behind the point: 24 bytes at most. */
 static char *format_us(char *p, uint64_t ns)
 {
@@ -214,7 +212,7 @@ static int chrome_json_init(struct chrome_json *c, const struct session *s, int 
 	c->session = s;
 	c->json.out = &c->buf;
 	name_slots_init(&c->slots, s);
-	return buf_init_behind(&c->buf, fd, BUFFER_BYTES, SINK_BEHIND_BYTES);
+	return buf_init_behind(&c->buf, fd, SINK_BUFFER_BYTES, SINK_BEHIND_BYTES);
 }
 
 static void chrome_json_done(struct chrome_json *c)

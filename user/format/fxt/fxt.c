@@ -12,8 +12,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#define BUFFER_BYTES (128 * 1024)
-#define INLINE	     0x8000u
+#define INLINE 0x8000u
 
 /* References to the name and category of events of one kind and name. */
 struct name {
@@ -461,7 +460,7 @@ int fxt_new(const struct session *s, int fd, struct sink **ret)
 	if (!err)
 		err = fxt_record_init(&f->record, &f->buf);
 	if (!err)
-		err = buf_init_behind(&f->buf, fd, BUFFER_BYTES, SINK_BEHIND_BYTES);
+		err = buf_init_behind(&f->buf, fd, SINK_BUFFER_BYTES, SINK_BEHIND_BYTES);
 	if (err) {
 		fxt_free(&f->base);
 		return err;

@@ -13,8 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define NDJSON_BUFFER_BYTES (128 * 1024)
-#define NDJSON_SCHEMA	    1
+#define NDJSON_SCHEMA 1
 /* No line is longer, but for payloads that no ring can hold. */
 #define NDJSON_LINE_BYTES (32 * 1024)
 /* The longest payload whose words are sure to fit a line. */
@@ -479,7 +478,7 @@ int ndjson_new(const struct session *s, int fd, struct sink **ret)
 		return -ENOMEM;
 	int err = ndjson_stacks_new(s, &n->stacks);
 	if (!err)
-		err = buf_init_behind(&n->buf, fd, NDJSON_BUFFER_BYTES, SINK_BEHIND_BYTES);
+		err = buf_init_behind(&n->buf, fd, SINK_BUFFER_BYTES, SINK_BEHIND_BYTES);
 	if (err) {
 		ndjson_stacks_free(n->stacks);
 		free(n);

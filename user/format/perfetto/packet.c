@@ -10,7 +10,6 @@
 #include "base/utf8.h"
 #include "stream/sink.h"
 
-#define OUT_BYTES (128 * 1024)
 #define ONE_BYTES (16 * 1024)
 
 #define SEQUENCE 1u
@@ -83,7 +82,7 @@ int packets_init(struct packets *p, int fd)
 	int err = buf_init(&p->one, -1, ONE_BYTES);
 	if (err)
 		return err;
-	err = buf_init_behind(&p->out, fd, OUT_BYTES, SINK_BEHIND_BYTES);
+	err = buf_init_behind(&p->out, fd, SINK_BUFFER_BYTES, SINK_BEHIND_BYTES);
 	if (err)
 		buf_done(&p->one);
 	return err;

@@ -162,7 +162,6 @@ static char *text_columns_format(struct text_columns *c, struct text_who *who,
 	return p + DURATION_WIDTH;
 }
 
-#define TEXT_BUFFER_BYTES (64 * 1024)
 /* No line is longer, but for payloads that no ring can hold. */
 #define TEXT_LINE_BYTES (20 * 1024)
 /* Lines are indented by no more open spans than these. */
@@ -641,7 +640,7 @@ int text_new(const struct session *s, int fd, struct sink **ret)
 		return -ENOMEM;
 	int err = tracks_new(&s->processes, &visitor, t, &t->tracks);
 	if (!err)
-		err = buf_init_behind(&t->buf, fd, TEXT_BUFFER_BYTES, SINK_BEHIND_BYTES);
+		err = buf_init_behind(&t->buf, fd, SINK_BUFFER_BYTES, SINK_BEHIND_BYTES);
 	if (err) {
 		tracks_free(t->tracks);
 		free(t);
