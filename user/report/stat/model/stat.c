@@ -381,6 +381,11 @@ static inline struct stat_lane *lane_of(struct stat_model *m, const struct ebt_e
 	return l ? l : make_lane(m, ev);
 }
 
+static inline bool is_of_same_domain(const struct ebt_event *a, const struct ebt_event *b)
+{
+	return a->process == b->process && a->domain == b->domain && a->domain != EBT_NO_DOMAIN;
+}
+
 /* ---- lifecycles ---- */
 
 static int start_recording(struct stat_model *m, struct stat_lane *l, uint64_t now_ns, bool resume)
@@ -521,10 +526,9 @@ static __attribute__((noinline)) int prepare(struct stat_model *m, struct stat_l
 			      s->now_ns);
 }
 
-static inline int on_event(struct stat_model *m, const struct ebt_event *ev)
+static inline int on_event(struct stat_model *m, struct stat_lane *l, const struct ebt_event *ev)
 {
 	const struct stat_stream *s = &m->stream;
-	struct stat_lane *l = lane_of(m, ev);
 	if (!l)
 		return -ENOMEM;
 	int err = is_plain(m, l, ev) ? 0 : prepare(m, l, ev);
@@ -574,6 +578,7 @@ static __attribute__((noinline)) int on_stream(struct stat_model *m, const struc
 int stat_model_events(struct stat_model *m, const struct ebt_event *ev, size_t n)
 {
 	struct stat_stream *s = &m->stream;
+	struct stat_lane *l = NULL; /* of the event before; NULL: of none */
 	int err = 0;
 	s->floor_ns = s->session->run_begin.ns;
 	/* Damage found before the first event has no time. */
@@ -583,7 +588,13 @@ int stat_model_events(struct stat_model *m, const struct ebt_event *ev, size_t n
 	for (const struct ebt_event *end = ev + n; ev < end && !err; ev++) {
 		s->now_ns = stat_stream_clip(s, ev->ts);
 		s->late = ev->flags & EBT_F_LATE;
-		err = kinds_bit(ev->kind) & of_lanes ? on_event(m, ev) : on_stream(m, ev);
+		if (kinds_bit(ev->kind) & of_lanes) {
+			l = l && is_of_same_domain(ev, ev - 1) ? l : lane_of(m, ev);
+			err = on_event(m, l, ev);
+		} else {
+			l = NULL;
+			err = on_stream(m, ev);
+		}
 	}
 	return err;
 }
