@@ -49,7 +49,7 @@ static void close_block(enum capture_block_type type)
 
 static void make_room(void)
 {
-	if (capture_is_full(writer) || capture_open_bytes(writer) > BLOCK_BYTES)
+	if (capture_is_full(writer, SIZE_MAX) || capture_open_bytes(writer) > BLOCK_BYTES)
 		close_block(CAPTURE_BLOCK_EVENTS);
 }
 

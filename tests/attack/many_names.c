@@ -120,7 +120,7 @@ int main(int argc, char **argv)
 		snprintf(name, sizeof(name), "a user event, number %u", id);
 		rename_event(id, name);
 		emit(EBT_UNIT, id, "unit", names[id]);
-		if (capture_is_full(writer)) {
+		if (capture_is_full(writer, SIZE_MAX)) {
 			close_block(CAPTURE_BLOCK_EVENTS);
 			begin_block();
 			for (uint32_t i = 1; i <= id; i++)

@@ -294,8 +294,9 @@ bool capture_takes_run(const struct capture_writer *w);
 void capture_follow(struct capture_writer *w, const struct capture_writer *other);
 /* Bytes in the open block. */
 size_t capture_open_bytes(const struct capture_writer *w);
-/* True if the block's tables may not have room for another event: it must be closed. */
-bool capture_is_full(const struct capture_writer *w);
+/* True if the open block has so many bytes, or may not have room for another event: then it must
+ * be closed. */
+bool capture_is_full(const struct capture_writer *w, size_t bytes);
 /* Closes the block and opens the next. *ret_bytes is valid until the next call. Length or
  * -errno. */
 ssize_t capture_close_block(struct capture_writer *w, enum capture_block_type type,

@@ -11,7 +11,7 @@
 
 /* Slots of the hash tables, twice as many as there may be entries. */
 #define SLOTS	   8192
-#define RECENT	   256 /* shapes that are found without the hash table */
+#define RECENT	   1024 /* shapes that are found without the hash table: 128 ids of 8 kinds */
 #define FIRST_ROOM (64u << 10)
 /* What stands before an item's content, at most. */
 #define ITEM_HEAD 16
@@ -327,9 +327,10 @@ size_t capture_open_bytes(const struct capture_writer *w)
 	return w->len;
 }
 
-bool capture_is_full(const struct capture_writer *w)
+bool capture_is_full(const struct capture_writer *w, size_t bytes)
 {
-	return w->tables_full || w->len > CAPTURE_RAW_MAX - CAPTURE_PAYLOAD_MAX - CAPTURE_ITEM_MAX;
+	size_t most = CAPTURE_RAW_MAX - CAPTURE_PAYLOAD_MAX - CAPTURE_ITEM_MAX + 1;
+	return w->tables_full || w->len >= (bytes < most ? bytes : most);
 }
 
 void capture_follow(struct capture_writer *w, const struct capture_writer *other)

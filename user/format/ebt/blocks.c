@@ -142,8 +142,8 @@ static uint64_t event_bytes(const struct ebt_blocks *e)
 
 static bool is_full(const struct ebt_blocks *e)
 {
-	return capture_is_full(e->writer) ||
-	       (capture_open_bytes(e->writer) >= EBT_BLOCK_BYTES &&
+	return capture_is_full(e->writer, EBT_BLOCK_BYTES) &&
+	       (capture_is_full(e->writer, SIZE_MAX) ||
 		event_bytes(e) * STACKS_SHARE >= ebt_stacks_bytes(e->stacks));
 }
 

@@ -206,7 +206,7 @@ static void test_round_trip(void)
 			if (capture_put_item(w, it))
 				abort();
 		}
-		if (rnd() % 700 == 0 || capture_is_full(w))
+		if (rnd() % 700 == 0 || capture_is_full(w, SIZE_MAX))
 			append_block(&file, w, CAPTURE_BLOCK_EVENTS);
 	}
 	append_block(&file, w, CAPTURE_BLOCK_END);
@@ -247,7 +247,7 @@ static void test_full(void)
 	struct capture_writer *w = new_writer();
 	struct ebt_event ev = {.kind = EBT_CUSTOM, .flags = EBT_F_PAYLOAD};
 	unsigned n = 0;
-	while (!capture_is_full(w) && n++ < 100)
+	while (!capture_is_full(w, SIZE_MAX) && n++ < 100)
 		capture_put_event(w, &ev, payload, sizeof(payload));
 	ok(n > 1 && capture_open_bytes(w) <= CAPTURE_RAW_MAX,
 	   "a block is full before the largest event is more than it may have (%u)", n);
@@ -263,7 +263,7 @@ static void test_limits(void)
 	for (unsigned i = 0; i < 10000; i++) {
 		struct ebt_event ev = {.kind = EBT_UNIT, .pid = i % 5000, .id = i};
 		capture_put_event(w, &ev, NULL, 0);
-		if (capture_is_full(w))
+		if (capture_is_full(w, SIZE_MAX))
 			append_block(&file, w, CAPTURE_BLOCK_EVENTS);
 	}
 	struct ebt_event ev = {.kind = EBT_CUSTOM, .flags = EBT_F_PAYLOAD};
