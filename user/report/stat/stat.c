@@ -106,10 +106,10 @@ static void put_lines(struct stat *k, uint64_t now_ns)
 /* Where a probe stands at pauses the kernel's counts come with them, asked for or not. */
 static bool has_probes(const struct ebt_event *ev, size_t n)
 {
-	for (size_t i = 0; i < n; i++)
-		if (ev[i].kind == EBT_BEGIN && ev[i].flags & EBT_F_BPF)
-			return true;
-	return false;
+	const struct ebt_event *end = ev + n;
+	while (ev < end && !(ev->flags & EBT_F_BPF && ev->kind == EBT_BEGIN))
+		ev++;
+	return ev < end;
 }
 
 static int stat_events(struct sink *base, const struct ebt_event *ev, size_t n)

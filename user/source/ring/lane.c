@@ -266,7 +266,9 @@ uint32_t ring_lane_read(struct ring_lane *lane, bool ended, uint64_t until_ns, s
 			size_t cap, const void **ret_payloads)
 {
 	uint32_t n;
-	cap = cap < RING_LANE_BATCH ? cap : RING_LANE_BATCH;
+	/* Of a ring at rest no event is too late to be returned. */
+	if (until_ns != UINT64_MAX && cap > RING_LANE_BATCH)
+		cap = RING_LANE_BATCH;
 	if (lane->next < lane->count) {
 		uint32_t left = lane->count - lane->next;
 		n = count_until(lane->events + lane->next, left < cap ? left : (uint32_t)cap,

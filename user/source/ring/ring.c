@@ -66,9 +66,13 @@ static int ring_enter(struct session *s, struct ring_lane *lane, struct ebt_even
 {
 	int err = 0;
 	/* Phases, counters and lifecycles, most events of a runtime, are complete. */
-	for (uint32_t i = 0; i < n && !err; i++)
-		if (ev[i].kind >= EBT_ALLOC_SIZES)
-			err = enter_event(s, lane, &ev[i], payloads);
+	for (struct ebt_event *e = ev, *end = ev + n; !err; e++) {
+		while (e < end && e->kind < EBT_ALLOC_SIZES)
+			e++;
+		if (e == end)
+			break;
+		err = enter_event(s, lane, e, payloads);
+	}
 	for (uint32_t i = 0; i < n && lane->has_owners; i++)
 		enter_thread(&lane->owners, &ev[i]);
 	for (uint32_t i = 0; i < n && !lane->begun; i++) {
