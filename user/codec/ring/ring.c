@@ -297,6 +297,8 @@ static const struct simple {
 #define SIMPLE_MAX_WORDS 3
 /* From `process` to `flags`: of them only the kind differs from event to event of a ring. */
 #define SHARED_BYTES (offsetof(struct ebt_event, id) - offsetof(struct ebt_event, process))
+_Static_assert(offsetof(struct ebt_event, arg) == offsetof(struct ebt_event, id) + 16,
+	       "id, stack, seq and size are written at once");
 
 /* Where a run of simple records has got to. */
 struct run {
@@ -317,10 +319,11 @@ put_simple(struct ebt_event *e, const struct ebt_event *blank, bool counted, str
 	e->ts = r->last_ts = r->next[1];
 	e->pos = r->pos;
 	e->kind = (uint16_t)kind;
-	e->id = id;
-	e->stack = 0;
-	e->seq = counted ? seq : 0;
-	e->size = words;
+	/* In few stores, of which a CPU may do one a cycle. */
+	const struct {
+		uint32_t id, stack, seq, size;
+	} rest = {id, 0, counted ? seq : 0, words};
+	memcpy(&e->id, &rest, sizeof(rest));
 	e->arg[0] = words > 2 ? r->next[2] : 0;
 	e->arg[1] = 0;
 	r->seq = seq + 1;

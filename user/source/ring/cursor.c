@@ -125,7 +125,7 @@ static int make_decoders(struct ebt_cursor *c)
 	if (c->dec)
 		return 0;
 	struct ring_decoder *dec = calloc(n, sizeof(*dec));
-	c->buf = c->buf ? c->buf : calloc(CHUNK_WORDS, sizeof(*c->buf));
+	c->buf = c->buf ? c->buf : malloc(CHUNK_WORDS * sizeof(*c->buf));
 	if (!dec || !c->buf) {
 		free(dec);
 		return -ENOMEM;
@@ -253,7 +253,7 @@ ssize_t ebt_cursor_poll(struct ebt_cursor *c, ebt_event_fn *fn, void *ctx, size_
 			end = ev + (max - (size_t)done);
 		done += end - ev;
 		for (; ev < end; ev++) {
-			c->stash_next++;
+			c->stash_next = (uint32_t)(ev - c->stash) + 1;
 			int ended = !(ev->flags & EBT_F_PAYLOAD)
 					    ? fn(ev, NULL, 0, ctx)
 					    : fn(ev, (const char *)c->buf + ev->arg[0], ev->arg[1],
