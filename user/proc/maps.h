@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Lines of /proc/PID/maps. The traced process chooses the paths, so a line may hold anything; the
- * kernel escapes newlines as \012. Nothing is kept: each entry is valid during its callback.
+ * Mappings of a process, from /proc/PID/maps. The traced process chooses the paths, so a line may
+ * hold anything; newlines are escaped as \012. Nothing is kept: each entry is valid during its
+ * callback. Since Linux 6.11 the kernel returns single mappings by their kind, without text; a path
+ * longer than PATH_MAX is empty then.
  */
 #ifndef PROC_MAPS_H
 #define PROC_MAPS_H
@@ -24,8 +26,18 @@ struct maps_entry {
 /* Parses one line, without its newline; cuts it up in place. 0 or -EBADMSG. */
 int maps_parse(char *line, struct maps_entry *ret);
 
-/* Calls fn for each mapping until it returns non-zero, which is then returned; else 0 or -errno. */
-int maps_each(pid_t pid, int (*fn)(const struct maps_entry *e, void *ctx), void *ctx);
+enum maps_set {
+	MAPS_ALL,
+	/* Code, and files that are shared for writing, as rings are: a tenth of all. */
+	MAPS_TRACED,
+};
+
+/*
+ * Calls fn for each mapping of the set until it returns non-zero, which is then returned; else 0 or
+ * -errno; -ESRCH: no such process. Code comes in the order of its addresses, and in MAPS_ALL all do.
+ */
+int maps_each(pid_t pid, enum maps_set set, int (*fn)(const struct maps_entry *e, void *ctx),
+	      void *ctx);
 
 /*
  * Opens the file of a mapping: through /proc/PID/map_files if permitted, else by its path in the

@@ -16,6 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/buf.h"
 #include "base/clock.h"
 #include "base/ending.h"
 #include "base/file.h"
@@ -34,25 +35,32 @@
 #define FD_WORKER	  3
 
 /* The kernel gives a program at most 6 MiB of arguments and environment, and 65,530 mappings, but their
- * paths may be long. Most fit into the first size. */
+ * paths may be long. Most environments fit into the first size. */
 #define ENVIRON_MAX   (8u << 20)
 #define ENVIRON_FIRST 16384
 #define MAPS_MAX      (64u << 20)
-#define MAPS_FIRST    131072
+#define MAPS_FIRST    4096
 
 #define RUNS 512 /* of pages, in a part of an answer */
 
-enum asked { ASKED_RANGE, ASKED_FILE, ASKED_PAGES };
+enum asked { ASKED_RANGE, ASKED_FILE, ASKED_PAGES, ASKED_MAPS };
 
-/* A range of a file, the descriptor of a mapping's file, or which pages there are. */
+/* A range of a file, the descriptor of a mapping's file, which pages there are, or mappings. */
 struct request {
 	pid_t pid;
 	enum asked asked;
-	bool plain; /* see pagemap_read() */
+	bool plain;	   /* see pagemap_read() */
+	enum maps_set set; /* see maps_each() */
 	char name[64];
 	uint64_t offset, bytes;
 	struct maps_entry mapping;
-	char path[MAPS_PATH_BYTES]; /* its */
+	uint32_t path_bytes; /* of its path, which is sent behind the request, with its NUL */
+};
+
+/* A mapping in an answer; its path is behind it. */
+struct packed_mapping {
+	struct maps_entry entry;
+	uint32_t path_bytes; /* with its NUL, rounded up to 8 */
 };
 
 /* What is received, and up to when. */
@@ -71,6 +79,7 @@ union control {
 struct memory_reader {
 	int fd; /* -1: there is no worker */
 	pid_t worker;
+	uint64_t maps_reads;
 	unsigned given_up;
 	pid_t first_pid, last_pid; /* whose memory was given up */
 	uint64_t last_ns;
@@ -124,8 +133,11 @@ static int answer_read(const struct request *q)
  * program or another machine: its first bytes are read, too. */
 static int answer_open(struct request *q)
 {
-	char first[64];
-	q->mapping.path = q->path;
+	char first[64], path[MAPS_PATH_BYTES];
+	if (q->path_bytes > sizeof(path) ||
+	    file_read(FD_WORKER, path, q->path_bytes) != (ssize_t)q->path_bytes)
+		return -EBADMSG;
+	q->mapping.path = path;
 	int fd = maps_open(q->pid, &q->mapping);
 	if (fd >= 0 && !q->mapping.dev_major && pread(fd, first, sizeof(first), 0) < 0)
 		log_at(LOG_DEBUG, "a mapped file cannot be read: %s", strerror(errno));
@@ -184,9 +196,40 @@ static int answer_pages(const struct request *q)
 	return err ? err : file_write(FD_WORKER, end, sizeof(end));
 }
 
+static int pack_mapping(const struct maps_entry *e, void *ctx)
+{
+	struct buf *b = ctx;
+	size_t path = strlen(e->path) + 1;
+	struct packed_mapping m = {*e, (uint32_t)((path + 7) / 8 * 8)};
+	if (b->len + sizeof(m) + m.path_bytes > MAPS_MAX)
+		return 1;
+	m.entry.path = NULL;
+	buf_put(b, &m, sizeof(m));
+	buf_put(b, e->path, path);
+	buf_put(b, "\0\0\0\0\0\0\0", m.path_bytes - path);
+	return b->err;
+}
+
+/* Answers with the number of bytes, or -errno, as 8 bytes, and the mappings. What can be read before
+ * an error counts. */
+static int answer_maps(const struct request *q)
+{
+	struct buf b;
+	int err = buf_init(&b, -1, MAPS_FIRST);
+	int64_t n = err ? err : maps_each(q->pid, q->set, pack_mapping, &b);
+	n = !err && b.len ? (int64_t)b.len : n;
+	err = file_write(FD_WORKER, &n, sizeof(n));
+	if (!err && n > 0)
+		err = file_write(FD_WORKER, b.data, b.len);
+	buf_done(&b);
+	return err;
+}
+
 static int answer(struct request *q)
 {
 	switch (q->asked) {
+	case ASKED_MAPS:
+		return answer_maps(q);
 	case ASKED_FILE:
 		return answer_open(q);
 	case ASKED_PAGES:
@@ -358,7 +401,9 @@ static int ask(struct memory_reader *r, const struct request *q)
 	if (r->fd < 0 && r->abandoned_count == ABANDONED_MAX)
 		return -ETIMEDOUT;
 	int err = r->fd < 0 ? start(r) : 0;
-	if (!err && send(r->fd, q, sizeof(*q), MSG_NOSIGNAL) != sizeof(*q)) {
+	struct iovec iov[] = {{(void *)q, sizeof(*q)}, {(void *)q->mapping.path, q->path_bytes}};
+	struct msghdr msg = {.msg_iov = iov, .msg_iovlen = 2};
+	if (!err && sendmsg(r->fd, &msg, MSG_NOSIGNAL) != (ssize_t)(sizeof(*q) + q->path_bytes)) {
 		abandon(r);
 		err = -ECONNRESET;
 	}
@@ -438,22 +483,61 @@ ssize_t memory_reader_getenv(struct memory_reader *r, pid_t pid, const char *nam
 	return found;
 }
 
-int memory_reader_maps(struct memory_reader *r, pid_t pid,
+/* Calls fn for each mapping of an answer. The worker is ours, and so is the form. */
+static int each_packed(char *data, size_t len, int (*fn)(const struct maps_entry *e, void *ctx),
+		       void *ctx)
+{
+	int err = 0;
+	for (size_t at = 0; !err && at < len;) {
+		struct packed_mapping *m = (struct packed_mapping *)(data + at);
+		m->entry.path = (const char *)(m + 1);
+		at += sizeof(*m) + m->path_bytes;
+		err = fn(&m->entry, ctx);
+	}
+	return err;
+}
+
+static int receive_maps(struct memory_reader *r, char **ret, size_t *ret_len)
+{
+	int64_t n = 0;
+	struct wait w = {.until_ns = now_ns() + patience_ns(r), .fd = -1};
+	int err = receive(r, &n, sizeof(n), &w);
+	if (err || n <= 0 || n > MAPS_MAX)
+		return err ? err : n > 0 ? -ECONNRESET : (int)n;
+	char *data = malloc((size_t)n);
+	err = data ? receive(r, data, (size_t)n, &w) : -ECONNRESET;
+	if (err) {
+		free(data);
+		return err;
+	}
+	*ret = data;
+	*ret_len = (size_t)n;
+	return 0;
+}
+
+int memory_reader_maps(struct memory_reader *r, pid_t pid, enum maps_set set,
 		       int (*fn)(const struct maps_entry *e, void *ctx), void *ctx)
 {
-	char *text = NULL, *line, *rest;
+	char *data = NULL;
 	size_t len = 0;
-	struct maps_entry e;
+	struct request q = {.pid = pid, .asked = ASKED_MAPS, .set = set};
 	if (!r)
-		return maps_each(pid, fn, ctx);
-	int ret = load(r, pid, "maps", MAPS_FIRST, MAPS_MAX, &text, &len);
-	rest = text;
-	/* What has no newline behind it was cut off. */
-	while (!ret && (line = strsep(&rest, "\n")) && rest)
-		if (!maps_parse(line, &e))
-			ret = fn(&e, ctx);
-	free(text);
-	return ret == -ENOENT ? -ESRCH : ret;
+		return maps_each(pid, set, fn, ctx);
+	r->maps_reads++;
+	int err = ask(r, &q);
+	if (err)
+		return err;
+	err = receive_maps(r, &data, &len);
+	note_end(r, &q, err);
+	if (!err)
+		err = each_packed(data, len, fn, ctx);
+	free(data);
+	return err;
+}
+
+uint64_t memory_reader_maps_reads(const struct memory_reader *r)
+{
+	return r ? r->maps_reads : 0;
 }
 
 /* Receives all parts of an answer, also those behind an error of fn, which ends its calls. */
@@ -500,8 +584,10 @@ int memory_reader_pages(struct memory_reader *r, pid_t pid, int dir, bool plain,
 int memory_reader_open(struct memory_reader *r, pid_t pid, const struct maps_entry *e)
 {
 	int fd;
-	struct request q = {.pid = pid, .asked = ASKED_FILE, .mapping = *e};
-	if (!r || snprintf(q.path, sizeof(q.path), "%s", e->path) >= (int)sizeof(q.path))
+	size_t path = strlen(e->path) + 1;
+	struct request q = {
+		.pid = pid, .asked = ASKED_FILE, .mapping = *e, .path_bytes = (uint32_t)path};
+	if (!r || path > MAPS_PATH_BYTES)
 		return maps_open(pid, e);
 	ssize_t err = request(r, &q, NULL, &fd);
 	if (err && fd >= 0)

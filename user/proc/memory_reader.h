@@ -15,6 +15,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "proc/maps.h"
+
 struct memory_reader;
 
 /* NULL: no memory. The worker is started by the first read. */
@@ -35,11 +37,12 @@ ssize_t memory_reader_read(struct memory_reader *r, pid_t pid, const char *name,
 ssize_t memory_reader_getenv(struct memory_reader *r, pid_t pid, const char *name, char *ret,
 			     size_t cap);
 
-struct maps_entry;
-/* As maps_each(), of the first 64 MiB of text. Before Linux 6.18 whoever holds the lock of an address
- * space holds up those who read its mappings. -ETIMEDOUT: given up. r: NULL: reads without a worker. */
-int memory_reader_maps(struct memory_reader *r, pid_t pid,
+/* As maps_each(), of the first 64 MiB. Before Linux 6.18 whoever holds the lock of an address space
+ * holds up those who read its mappings. -ETIMEDOUT: given up. r: NULL: reads without a worker. */
+int memory_reader_maps(struct memory_reader *r, pid_t pid, enum maps_set set,
 		       int (*fn)(const struct maps_entry *e, void *ctx), void *ctx);
+/* Mappings that were read so far, processes each time. */
+uint64_t memory_reader_maps_reads(const struct memory_reader *r);
 
 struct pagemap_run;
 /* As pagemap_read(), of all of the process that dir, a descriptor of pagemap_open(), stands for.

@@ -32,24 +32,55 @@ ssize_t process_read_text(pid_t pid, const char *name, char *ret, size_t cap)
 	return n;
 }
 
+/* The number at *at, which moves behind it and the blank that follows. */
+static uint64_t take_number(const char **at)
+{
+	uint64_t n = 0;
+	const char *p = *at;
+	for (p += *p == '-'; *p >= '0' && *p <= '9'; p++)
+		n = n * 10 + (uint64_t)(*p - '0');
+	*at = p + (*p == ' ');
+	return n;
+}
+
+static void skip_fields(const char **at, unsigned n)
+{
+	while (n--)
+		take_number(at);
+}
+
 /* stat is "pid (comm) state ppid ...", and comm may hold blanks and parentheses itself. */
-static int parse_stat(const char *stat, struct process_status *p, char *state, unsigned long *flags)
+static int parse_stat(const char *stat, struct process_stat *ret)
 {
 	const char *open = strchr(stat, '('), *end = strrchr(stat, ')');
-	if (!open || !end || end < open)
+	struct process_stat p = {0};
+	if (!open || !end || end < open || end[1] != ' ' || !end[2] || end[3] != ' ')
 		return -EBADMSG;
 	size_t n = (size_t)(end - open - 1);
-	if (n >= sizeof(p->comm))
-		n = sizeof(p->comm) - 1;
-	memcpy(p->comm, open + 1, n);
-	unsigned long long start;
-	if (sscanf(end + 1,
-		   " %c %*d %*d %*d %*d %*d %lu %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d "
-		   "%llu",
-		   state, flags, &start) != 3)
+	memcpy(p.comm, open + 1, n < sizeof(p.comm) ? n : sizeof(p.comm) - 1);
+	p.state = end[2];
+	const char *at = end + 4;
+	p.parent = (pid_t)take_number(&at);
+	skip_fields(&at, 4);
+	p.flags = take_number(&at);
+	skip_fields(&at, 4);
+	p.user_ticks = take_number(&at);
+	p.system_ticks = take_number(&at);
+	skip_fields(&at, 6);
+	if (*at < '0' || *at > '9')
 		return -EBADMSG;
-	p->start_time = start;
+	p.start_ticks = take_number(&at);
+	*ret = p;
 	return 0;
+}
+
+int process_read_stat(pid_t pid, struct process_stat *ret)
+{
+	char text[1024];
+	ssize_t n = process_read_text(pid, "stat", text, sizeof(text));
+	if (n <= 0)
+		return n == -ENOENT || !n ? -ESRCH : (int)n;
+	return parse_stat(text, ret);
 }
 
 /* The error is ours and has nothing to do with the process. */
@@ -67,23 +98,25 @@ static void set_unread(struct process_status *p, int err)
 void process_read_status(pid_t pid, struct process_status *ret)
 {
 	*ret = (struct process_status){.pid = pid, .state = PROCESS_GONE};
-	char buf[1024], dir[32], state;
-	unsigned long flags;
-	ssize_t n = process_read_text(pid, "stat", buf, sizeof(buf));
-	if (is_our_limit(n))
-		set_unread(ret, (int)n);
-	if (n <= 0 || parse_stat(buf, ret, &state, &flags))
+	char dir[32];
+	struct process_stat p;
+	int err = process_read_stat(pid, &p);
+	if (is_our_limit(err))
+		set_unread(ret, err);
+	if (err)
 		return;
+	memcpy(ret->comm, p.comm, sizeof(ret->comm));
+	ret->start_time = p.start_ticks;
 	struct stat st;
 	snprintf(dir, sizeof(dir), "/proc/%d", pid);
 	if (stat(dir, &st))
 		return;
 	ret->uid = st.st_uid;
-	if (flags & PF_KTHREAD) {
+	if (p.flags & PF_KTHREAD) {
 		ret->state = PROCESS_KERNEL;
 		return;
 	}
-	if (state == 'Z' || state == 'X') {
+	if (p.state == 'Z' || p.state == 'X') {
 		ret->state = PROCESS_ZOMBIE;
 		return;
 	}
@@ -128,7 +161,12 @@ bool process_has_ended(pid_t pid)
 
 pid_t process_inner_pid(pid_t pid)
 {
-	char buf[4096];
+	char buf[4096], path[32];
+	struct stat st;
+	/* Most are of our own, and their status is long. */
+	snprintf(path, sizeof(path), "/proc/%d/ns/pid", pid);
+	if (!stat(path, &st) && st.st_ino == process_own_pidns())
+		return pid;
 	if (process_read_text(pid, "status", buf, sizeof(buf)) <= 0)
 		return pid;
 	/* A newline in the name of a process is escaped here: this is the kernel's own line. */
@@ -161,12 +199,8 @@ pid_t process_outer_thread(pid_t pid, pid_t inner)
 
 pid_t process_parent(pid_t pid)
 {
-	char stat[512];
-	int parent;
-	if (process_read_text(pid, "stat", stat, sizeof(stat)) <= 0)
-		return 0;
-	const char *end = strrchr(stat, ')');
-	return end && sscanf(end + 1, " %*c %d", &parent) == 1 ? parent : 0;
+	struct process_stat p;
+	return process_read_stat(pid, &p) ? 0 : p.parent;
 }
 
 int process_executing(uint64_t dev, uint64_t inode, int (*fn)(pid_t pid, void *ctx), void *ctx)

@@ -32,6 +32,18 @@ ssize_t process_read(pid_t pid, const char *name, void *ret, size_t n);
 /* The first cap - 1 bytes as a string. Its length; or -errno, and it is empty. */
 ssize_t process_read_text(pid_t pid, const char *name, char *ret, size_t cap);
 
+/* A process as /proc/PID/stat has it, in the kernel's ticks. */
+struct process_stat {
+	char comm[32];
+	char state; /* 'Z': a zombie */
+	pid_t parent;
+	uint64_t flags; /* PF_... of include/linux/sched.h */
+	uint64_t user_ticks, system_ticks, start_ticks;
+};
+
+/* Also of a zombie. 0 or -errno; -ESRCH: no such process. */
+int process_read_stat(pid_t pid, struct process_stat *ret);
+
 /* Reads the status of a pid. Never fails: unknown fields are zero, and `state` is the reason. */
 void process_read_status(pid_t pid, struct process_status *ret);
 

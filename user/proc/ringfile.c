@@ -25,6 +25,7 @@ struct search {
 	pid_t pid;
 	pid_t inner; /* in its own pid namespace; 0: not read yet */
 	uid_t owner;
+	bool has_owner; /* it has been read */
 	struct ringfile *found;
 	const struct stat *wanted; /* the one file that is searched for; else NULL */
 	int n, cap;
@@ -40,6 +41,19 @@ static int refuse(struct search *s, int err, const char *path, const char *what)
 	return err;
 }
 
+/* False: the process is gone. */
+static bool read_owner(struct search *s)
+{
+	char dir[32];
+	struct stat st;
+	snprintf(dir, sizeof(dir), "/proc/%d", (int)s->pid);
+	if (!s->has_owner && stat(dir, &st))
+		return false;
+	s->owner = s->has_owner ? s->owner : st.st_uid;
+	s->has_owner = true;
+	return true;
+}
+
 /* 0 if the open file may be read as a ring of the process. */
 static int check_file(struct search *s, int fd, const char *path)
 {
@@ -50,7 +64,7 @@ static int check_file(struct search *s, int fd, const char *path)
 	if (!S_ISREG(st.st_mode))
 		return refuse(s, -EINVAL, path, "not a regular file");
 	/* A daemon that has dropped its privileges keeps the ring that it made before. */
-	if (st.st_uid != s->owner && st.st_uid != geteuid())
+	if (st.st_uid != geteuid() && (!read_owner(s) || st.st_uid != s->owner))
 		return refuse(s, -EOWNERDEAD, path,
 			      "belongs neither to the owner of the process nor to us");
 	return 0;
@@ -162,33 +176,40 @@ static int add_from_dir(struct search *s, const char *dir)
 	return add_found(s, fd, path);
 }
 
-int ringfile_find(struct memory_reader *memory, pid_t pid, const char *dir, struct ringfile *ret,
-		  int cap, char *reason)
+/* Of a process without a mapping. 0: it is none of these. */
+static int why_unmapped(pid_t pid, char *reason)
 {
-	struct search s = {
-		.memory = memory, .pid = pid, .found = ret, .cap = cap, .reason = reason};
 	struct process_status p;
-
-	*ret->path = 0;
 	process_read_status(pid, &p);
-	if (p.state == PROCESS_GONE || p.state == PROCESS_ZOMBIE || p.state == PROCESS_KERNEL) {
-		const char *what = p.state == PROCESS_ZOMBIE   ? " any more: it is a zombie"
-				   : p.state == PROCESS_KERNEL ? " but a kernel thread"
-							       : "";
-		snprintf(reason, RINGFILE_REASON_BYTES, "no process %d%s", (int)pid, what);
-		return -ESRCH;
-	}
 	if (p.state == PROCESS_UNREAD) {
 		snprintf(reason, RINGFILE_REASON_BYTES, "process %d: %s", (int)pid,
 			 strerror(-p.error));
 		return p.error;
 	}
-	s.owner = p.uid;
-	int err = memory_reader_maps(memory, pid, add_mapping, &s);
+	if (p.state != PROCESS_GONE && p.state != PROCESS_ZOMBIE && p.state != PROCESS_KERNEL)
+		return 0;
+	const char *what = p.state == PROCESS_ZOMBIE   ? " any more: it is a zombie"
+			   : p.state == PROCESS_KERNEL ? " but a kernel thread"
+						       : "";
+	snprintf(reason, RINGFILE_REASON_BYTES, "no process %d%s", (int)pid, what);
+	return -ESRCH;
+}
+
+int ringfile_find(struct memory_reader *memory, pid_t pid, const char *dir, struct ringfile *ret,
+		  int cap, char *reason)
+{
+	struct search s = {
+		.memory = memory, .pid = pid, .found = ret, .cap = cap, .reason = reason};
+
+	*ret->path = 0;
+	int err = memory_reader_maps(memory, pid, MAPS_TRACED, add_mapping, &s);
 	if (s.n)
 		return s.n;
 	if (s.err)
 		return s.err;
+	int why = s.mapped ? 0 : why_unmapped(pid, reason);
+	if (why)
+		return why;
 	if (dir) {
 		int dir_err = add_from_dir(&s, dir);
 		if (!dir_err)
@@ -235,8 +256,9 @@ int ringfile_is_of(struct memory_reader *memory, pid_t pid, const struct stat *f
 			   .pid = pid,
 			   .wanted = file,
 			   .reason = reason,
-			   .owner = file->st_uid};
-	int err = memory_reader_maps(memory, pid, compare_mapping, &s);
+			   .owner = file->st_uid,
+			   .has_owner = true};
+	int err = memory_reader_maps(memory, pid, MAPS_TRACED, compare_mapping, &s);
 	err = err < 0 ? err : s.err;
 	bool unread = err == -EMFILE || err == -ENFILE || err == -ENOMEM;
 	return s.n ? 1 : unread ? err : 0;

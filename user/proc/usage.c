@@ -2,14 +2,11 @@
 #include "proc/usage.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
-
-#include "proc/process.h"
 
 #define KERNEL_EXITING 0x4 /* PF_EXITING of the kernel's <linux/sched.h> */
 
@@ -43,32 +40,30 @@ static void make_exact(pid_t pid, struct usage *u)
 	u->system_ns = total > u->user_ns ? total - u->user_ns : 0;
 }
 
+void usage_of(pid_t pid, const struct process_stat *stat, struct usage *ret)
+{
+	struct usage u = {.user_ns = ticks_ns(stat->user_ticks),
+			  .system_ns = ticks_ns(stat->system_ticks),
+			  .start_boot_ns = ticks_ns(stat->start_ticks),
+			  .exiting = stat->flags & KERNEL_EXITING};
+	make_exact(pid, &u);
+	*ret = u;
+}
+
 int usage_read(pid_t pid, struct usage *ret)
 {
 	char text[4096];
-	struct usage u = {0};
-	ssize_t n = process_read_text(pid, "stat", text, sizeof(text));
-	if (n < 0)
-		return n == -ENOENT ? -ESRCH : (int)n;
-	/* Fields count from behind the name, which may hold anything: 3 is the state. */
-	const char *p = strrchr(text, ')');
-	uint64_t user, system, start;
-	unsigned flags;
-	if (!p || sscanf(p + 1,
-			 " %*c %*d %*d %*d %*d %*d %u %*u %*u %*u %*u %" SCNu64 " %" SCNu64
-			 " %*d %*d %*d %*d %*d %*d %" SCNu64,
-			 &flags, &user, &system, &start) != 4)
-		return -EBADMSG;
-	u.user_ns = ticks_ns(user);
-	u.system_ns = ticks_ns(system);
-	make_exact(pid, &u);
-	u.start_boot_ns = ticks_ns(start);
-	u.exiting = flags & KERNEL_EXITING;
-	if (process_read_text(pid, "status", text, sizeof(text)) > 0 &&
+	const char *p;
+	struct process_stat stat;
+	int err = process_read_stat(pid, &stat);
+	if (err)
+		return err;
+	usage_of(pid, &stat, ret);
+	/* One that is exiting may have given its memory back. */
+	if (stat.state != 'Z' && process_read_text(pid, "status", text, sizeof(text)) > 0 &&
 	    (p = strstr(text, "\nVmHWM:"))) {
-		u.peak_rss_bytes = strtoull(p + 7, NULL, 10) * 1024;
-		u.has_peak_rss = true;
+		ret->peak_rss_bytes = strtoull(p + 7, NULL, 10) * 1024;
+		ret->has_peak_rss = true;
 	}
-	*ret = u;
 	return 0;
 }

@@ -11,6 +11,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "proc/process.h"
+
 struct usage {
 	uint64_t user_ns, system_ns;
 	uint64_t start_boot_ns; /* when it began, on CLOCK_BOOTTIME */
@@ -24,5 +26,7 @@ uint64_t usage_whole_ticks_ns(uint64_t ns);
 
 /* Also of a zombie. 0, or -errno: -ESRCH, -EBADMSG. */
 int usage_read(pid_t pid, struct usage *ret);
+/* Of a process whose stat was just read; its peak memory is left out. */
+void usage_of(pid_t pid, const struct process_stat *stat, struct usage *ret);
 
 #endif

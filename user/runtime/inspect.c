@@ -306,7 +306,7 @@ int inspect_process(struct inspect *in, pid_t pid, struct inspect_process *ret)
 	struct search s = {.in = in, .pid = pid, .ret = ret};
 	*ret = (struct inspect_process){.release = EBT_RELEASE_AUTO};
 	inspect_budget_init(&s.budget);
-	int err = memory_reader_maps(in ? in->memory : NULL, pid, inspect_mapping, &s);
+	int err = memory_reader_maps(in ? in->memory : NULL, pid, MAPS_TRACED, inspect_mapping, &s);
 	map_done(&s.seen);
 	return err < 0 ? err : 0;
 }

@@ -79,7 +79,7 @@ static int contains(const struct maps_entry *e, void *ctx)
 static uint64_t offset_of(uint64_t address)
 {
 	struct search s = {.address = address};
-	maps_each(getpid(), contains, &s);
+	maps_each(getpid(), MAPS_ALL, contains, &s);
 	return s.offset;
 }
 

@@ -109,15 +109,96 @@ static void test_self(void)
 	struct wanted w = {.addr = (uintptr_t)test_self};
 	struct stat exe;
 
-	is(maps_each(getpid(), want_addr, &w), 42, "the callback's value ends the walk");
+	is(maps_each(getpid(), MAPS_ALL, want_addr, &w), 42, "the callback's value ends the walk");
 	ok(w.found == 1 && w.e.exec && !w.e.write && !w.e.deleted && w.path[0] == '/',
 	   "our own code is in an executable mapping of a file");
 	int fd = maps_open(getpid(), &w.e);
 	ok(!stat("/proc/self/exe", &exe) && is_file(fd, &exe), "which opens as our executable");
 	close(fd);
 	w = (struct wanted){.addr = 1};
-	is(maps_each(getpid(), want_addr, &w), 0, "a walk to the end gives 0");
-	is(maps_each(INT_MAX, want_addr, &w), -ESRCH, "a pid that is not there is told");
+	is(maps_each(getpid(), MAPS_ALL, want_addr, &w), 0, "a walk to the end gives 0");
+	is(maps_each(INT_MAX, MAPS_ALL, want_addr, &w), -ESRCH, "a pid that is not there is told");
+}
+
+struct of_set {
+	uint64_t count, sum;
+	bool code, shared;
+	enum maps_set filter;
+};
+
+/* Of all mappings those that the set has, in any order. */
+static int add_up(const struct maps_entry *e, void *ctx)
+{
+	struct of_set *s = ctx;
+	/* The kernel's page for old programs is no mapping of the process. */
+	bool is = (e->exec && strcmp(e->path, "[vsyscall]")) ||
+		  (e->write && e->shared && e->inode);
+	if (s->filter == MAPS_ALL && !is)
+		return 0;
+	s->count++;
+	s->sum += e->start * 31 + e->end * 7 + e->offset + e->inode + e->dev_major + e->dev_minor +
+		  (uint64_t)e->read + 2u * e->write + 4u * e->exec + 8u * e->shared +
+		  16u * e->deleted;
+	for (const char *c = e->path; *c; c++)
+		s->sum += (uint64_t)(unsigned char)*c * (uint64_t)(c - e->path + 1);
+	s->code |= e->exec;
+	s->shared |= strstr(e->path, "two\\012lines") && e->deleted;
+	return 0;
+}
+
+/* A ring is one of them, whatever its name is, and so is code of no file. */
+static void test_set(void)
+{
+	char path[PATH_MAX];
+	struct of_set all = {.filter = MAPS_ALL}, traced = {.filter = MAPS_TRACED};
+	long page = sysconf(_SC_PAGESIZE);
+	snprintf(path, sizeof(path), "%s/two\nlines", dir);
+	int fd = open(path, O_RDWR | O_CREAT, 0600);
+	ok(fd >= 0 && !ftruncate(fd, 4 * page), "a file has a newline in its name");
+	void *ring = mmap(NULL, (size_t)page, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	void *reader = mmap(NULL, (size_t)page, PROT_READ, MAP_SHARED, fd, page);
+	void *both = mmap(NULL, (size_t)page, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_SHARED, fd,
+			  2 * page);
+	void *made =
+		mmap(NULL, (size_t)page, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	unlink(path);
+	is(maps_each(getpid(), MAPS_ALL, add_up, &all), 0, "all mappings are read");
+	is(maps_each(getpid(), MAPS_TRACED, add_up, &traced), 0,
+	   "and those alone in which something can be traced");
+	ok(traced.count > 5 && traced.count == all.count && traced.sum == all.sum,
+	   "which are these, each once: code and what is shared for writing (%llu of %llu)",
+	   (unsigned long long)traced.count, (unsigned long long)all.count);
+	ok(traced.code && traced.shared && all.shared,
+	   "a newline in a path is escaped, and a file that was deleted is one still");
+	munmap(ring, (size_t)page);
+	munmap(reader, (size_t)page);
+	munmap(both, (size_t)page);
+	munmap(made, (size_t)page);
+	close(fd);
+}
+
+static int count_order(const struct maps_entry *e, void *ctx)
+{
+	uint64_t *last = ctx;
+	bool later = !e->exec || e->start >= *last;
+	*last = e->exec ? e->end : *last;
+	return later ? 0 : 1;
+}
+
+static void test_ended(void)
+{
+	uint64_t last = 0;
+	is(maps_each(getpid(), MAPS_TRACED, count_order, &last), 0,
+	   "code comes in the order of its addresses");
+	pid_t child = fork();
+	if (!child)
+		_exit(0);
+	siginfo_t info;
+	waitid(P_PID, (id_t)child, &info, WEXITED | WNOWAIT);
+	struct of_set none = {.filter = MAPS_TRACED};
+	int err = maps_each(child, MAPS_TRACED, add_up, &none);
+	ok((!err || err == -ESRCH || err == -EACCES) && !none.count, "a zombie has none");
+	waitpid(child, NULL, 0);
 }
 
 static void check_as_nobody(const struct maps_entry *e, int want, const char *name)
@@ -155,7 +236,7 @@ static void test_open(void)
 	int fd = make_file(path);
 	void *p = mmap(NULL, 4096, PROT_READ, MAP_SHARED, fd, 0);
 	w.addr = (uintptr_t)p;
-	ok(!fstat(fd, &st) && maps_each(getpid(), want_addr, &w) == 42 && w.e.shared,
+	ok(!fstat(fd, &st) && maps_each(getpid(), MAPS_ALL, want_addr, &w) == 42 && w.e.shared,
 	   "a file is mapped");
 	bool root = !geteuid() && !chmod(dir, 0755);
 	int got = maps_open(getpid(), &w.e);
@@ -190,7 +271,8 @@ static void test_device(void)
 	int fd = open("/dev/zero", O_RDWR | O_CLOEXEC);
 	void *p = mmap(NULL, 4096, PROT_READ, MAP_PRIVATE, fd, 0);
 	w.addr = (uintptr_t)p;
-	ok(p != MAP_FAILED && maps_each(getpid(), want_addr, &w) == 42, "a device is mapped");
+	ok(p != MAP_FAILED && maps_each(getpid(), MAPS_ALL, want_addr, &w) == 42,
+	   "a device is mapped");
 	ok(w.found && maps_open(getpid(), &w.e) < 0, "it is not opened");
 	munmap(p, 4096);
 	close(fd);
@@ -202,6 +284,8 @@ int main(void)
 		return skip_all("needs a temporary directory");
 	test_lines();
 	test_self();
+	test_set();
+	test_ended();
 	test_open();
 	test_device();
 	rmdir(dir);

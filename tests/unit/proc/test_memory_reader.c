@@ -62,15 +62,17 @@ static pid_t start_child(void)
 static void test_maps(struct memory_reader *r, pid_t child)
 {
 	static struct seen by_us, by_worker, stopped = {.stop_at = 7};
-	is(maps_each(child, see, &by_us), 0, "a process has many mappings");
-	is(memory_reader_maps(r, child, see, &by_worker), 0, "the worker reads them");
+	is(maps_each(child, MAPS_ALL, see, &by_us), 0, "a process has many mappings");
+	is(memory_reader_maps(r, child, MAPS_ALL, see, &by_worker), 0, "the worker reads them");
 	ok(by_us.count > 2 * MANY && by_us.count == by_worker.count && by_us.sum == by_worker.sum,
 	   "and they are the same");
-	is(memory_reader_maps(r, child, see, &stopped), 42, "the callback's value ends the walk");
+	is(memory_reader_maps(r, child, MAPS_ALL, see, &stopped), 42,
+	   "the callback's value ends the walk");
 	is((long long)stopped.count, 7, "there");
-	is(memory_reader_maps(r, INT_MAX, see, &stopped), -ESRCH,
+	is(memory_reader_maps(r, INT_MAX, MAPS_ALL, see, &stopped), -ESRCH,
 	   "a pid that is not there is told");
-	is(memory_reader_maps(NULL, INT_MAX, see, &stopped), -ESRCH, "also without a worker");
+	is(memory_reader_maps(NULL, INT_MAX, MAPS_ALL, see, &stopped), -ESRCH,
+	   "also without a worker");
 }
 
 static void test_open(struct memory_reader *r, pid_t child)
@@ -78,7 +80,7 @@ static void test_open(struct memory_reader *r, pid_t child)
 	struct seen s = {0};
 	struct stat st;
 	char magic[4] = "";
-	memory_reader_maps(r, child, see, &s);
+	memory_reader_maps(r, child, MAPS_ALL, see, &s);
 	int fd = memory_reader_open(r, child, &s.file);
 	ok(fd >= 0 && !fstat(fd, &st) && st.st_ino == s.file.inode,
 	   "the worker opens a file that is mapped");

@@ -143,9 +143,9 @@ static void find_mapped(struct leftover *l)
 	while (d && (e = readdir(d))) {
 		struct mapped_search search = {l, atoi(e->d_name)};
 		if (isdigit((unsigned char)*e->d_name))
-			note_unread(
-				l, search.pid,
-				memory_reader_maps(l->memory, search.pid, mark_mapped, &search));
+			note_unread(l, search.pid,
+				    memory_reader_maps(l->memory, search.pid, MAPS_TRACED,
+						       mark_mapped, &search));
 	}
 	if (d)
 		closedir(d);

@@ -40,7 +40,7 @@ static int ignore_record(void *ctx, const void *record, size_t bytes)
 static int probe_self(struct bpf_kernel *k, enum bpf_probe program)
 {
 	struct search s = {.address = (uintptr_t)probed};
-	maps_each(getpid(), find_offset, &s);
+	maps_each(getpid(), MAPS_TRACED, find_offset, &s);
 	int file = file_open(AT_FDCWD, "/proc/self/exe", 0);
 	if (file < 0)
 		return file;

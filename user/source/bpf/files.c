@@ -555,7 +555,8 @@ static void update(struct walk *w, struct bpf_file *file)
 			w->scan->sites += n;
 		/* It may have mapped one while it was attached to. */
 		if (n && a->by && a->by->in_rings && !w->files->has_ring)
-			memory_reader_maps(w->by->env.memory, w->scan->pid, find_ring, w->files);
+			memory_reader_maps(w->by->env.memory, w->scan->pid, MAPS_TRACED, find_ring,
+					   w->files);
 		bool in_ring = a->by && (a->left_alone || (n && is_in_ring(w->by, w->files, a)));
 		w->scan->in_ring |= in_ring && file->unwatched_ns;
 		if (n > 0 && !a->by->samples && !is_in_ring(w->by, w->files, a))
@@ -602,7 +603,7 @@ int bpf_files_scan(struct bpf_scanner *by, struct bpf_files *f, struct bpf_scan 
 	scan->missed_ns = 0;
 	scan->in_ring = false;
 	f->has_ring = false;
-	int err = memory_reader_maps(by->env.memory, scan->pid, walk_entry, &w);
+	int err = memory_reader_maps(by->env.memory, scan->pid, MAPS_TRACED, walk_entry, &w);
 	if (err < 0)
 		return err;
 	announce(by, f);

@@ -197,7 +197,7 @@ static void name_mappings(struct page_output *out, const struct page_user *u)
 	struct naming n = {out->mappings ? out->mappings(out->ctx, u->process) : NULL, 0};
 	if (!n.to)
 		return;
-	memory_reader_maps(out->memory, u->pid, name_mapping, &n);
+	memory_reader_maps(out->memory, u->pid, MAPS_ALL, name_mapping, &n);
 	int fd = file_open(u->dir, "comm", 0);
 	ssize_t len = fd < 0 ? -1 : read(fd, n.to->program, sizeof(n.to->program) - 1);
 	if (len > 0)

@@ -252,7 +252,7 @@ void code_map_read(struct code_frames *c, struct code_map *map, pid_t pid, bool 
 	if (!early && !may_read(map, now, soon ? READ_SOON_NS : READ_NS))
 		return;
 	fresh.early = map->early += early;
-	int err = memory_reader_maps(c->memory, pid, add_mapping, &r);
+	int err = memory_reader_maps(c->memory, pid, MAPS_TRACED, add_mapping, &r);
 	if (err || !fresh.count) {
 		code_map_done(&fresh);
 	} else {
