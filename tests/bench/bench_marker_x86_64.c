@@ -6,6 +6,8 @@
  */
 #include "source/bpf/bpf.h"
 
+#include "proc/memory_reader.h"
+
 #include <signal.h>
 #include <stdio.h>
 #include <sys/wait.h>
@@ -64,6 +66,18 @@ __attribute__((noinline)) static void traced(double best[LOOPS])
 	}
 }
 
+/* The number of markers in what the process has mapped. */
+static int attach(struct source *s, pid_t pid, char *reason)
+{
+	struct maps_list maps;
+	if (bpf_source_trace(s, pid, reason))
+		return -1;
+	memory_reader_list(NULL, pid, MAPS_TRACED, &maps);
+	int n = bpf_source_attach(s, pid, &maps, 0, reason);
+	maps_list_done(&maps);
+	return n;
+}
+
 int main(void)
 {
 	int go[2], done[2];
@@ -82,7 +96,7 @@ int main(void)
 	struct source *s;
 	if (session_new(&session) ||
 	    bpf_source_new(session, &(struct bpf_options){0}, &s, reason) ||
-	    bpf_source_attach(s, child, reason) != 4 || write(go[1], "g", 1) != 1) {
+	    attach(s, child, reason) != 4 || write(go[1], "g", 1) != 1) {
 		kill(child, SIGKILL);
 		fprintf(stderr, "bench_marker: %s\n", reason);
 		return 1;

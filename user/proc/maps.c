@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
@@ -201,6 +202,13 @@ int maps_each(pid_t pid, enum maps_set set, int (*fn)(const struct maps_entry *e
 	int ret = each_of_fd(fd, set, fn, ctx);
 	close(fd);
 	return ret;
+}
+
+void maps_list_done(struct maps_list *l)
+{
+	free(l->entry);
+	free(l->data);
+	*l = (struct maps_list){0};
 }
 
 /* map_files does not depend on the path, but needs more than CAP_BPF and CAP_PERFMON; exe works for

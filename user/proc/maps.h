@@ -39,6 +39,15 @@ enum maps_set {
 int maps_each(pid_t pid, enum maps_set set, int (*fn)(const struct maps_entry *e, void *ctx),
 	      void *ctx);
 
+/* Mappings as they were at a moment. */
+struct maps_list {
+	struct maps_entry *entry;
+	uint32_t count;
+	int err;    /* why they could not be read, as -errno; 0 */
+	char *data; /* private: the paths */
+};
+void maps_list_done(struct maps_list *l);
+
 /*
  * Opens the file of a mapping: through /proc/PID/map_files if permitted, else by its path in the
  * process's mount namespace, else in ours (a chroot); never through a symbolic link at the end. A

@@ -16,6 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/ending.h"
@@ -210,18 +211,33 @@ static int pack_mapping(const struct maps_entry *e, void *ctx)
 	return b->err;
 }
 
-/* Answers with the number of bytes, or -errno, as 8 bytes, and the mappings. What can be read before
- * an error counts. */
-static int answer_maps(const struct request *q)
+/* Packs the mappings, which are the caller's. What can be read before an error counts. */
+static int pack(const struct request *q, char **ret, size_t *ret_len)
 {
 	struct buf b;
 	int err = buf_init(&b, -1, MAPS_FIRST);
-	int64_t n = err ? err : maps_each(q->pid, q->set, pack_mapping, &b);
-	n = !err && b.len ? (int64_t)b.len : n;
-	err = file_write(FD_WORKER, &n, sizeof(n));
+	if (!err)
+		err = maps_each(q->pid, q->set, pack_mapping, &b);
+	if (err < 0 && (!b.len || b.err)) {
+		buf_done(&b);
+		return err;
+	}
+	*ret = b.data;
+	*ret_len = b.len;
+	return 0;
+}
+
+/* Answers with the number of bytes, or -errno, as 8 bytes, and the packed mappings. */
+static int answer_maps(const struct request *q)
+{
+	char *data = NULL;
+	size_t len = 0;
+	int64_t n = pack(q, &data, &len);
+	n = n ? n : (int64_t)len;
+	int err = file_write(FD_WORKER, &n, sizeof(n));
 	if (!err && n > 0)
-		err = file_write(FD_WORKER, b.data, b.len);
-	buf_done(&b);
+		err = file_write(FD_WORKER, data, len);
+	free(data);
 	return err;
 }
 
@@ -483,18 +499,23 @@ ssize_t memory_reader_getenv(struct memory_reader *r, pid_t pid, const char *nam
 	return found;
 }
 
-/* Calls fn for each mapping of an answer. The worker is ours, and so is the form. */
-static int each_packed(char *data, size_t len, int (*fn)(const struct maps_entry *e, void *ctx),
-		       void *ctx)
+/* Takes the block, whose form is ours. 0 or -ENOMEM. */
+static int unpack(char *data, size_t len, struct maps_list *ret)
 {
-	int err = 0;
-	for (size_t at = 0; !err && at < len;) {
+	struct maps_list l = {.data = data};
+	uint32_t room = 0;
+	for (size_t at = 0; at < len;) {
 		struct packed_mapping *m = (struct packed_mapping *)(data + at);
+		if (!array_reserve(l.entry, room, l.count)) {
+			maps_list_done(&l);
+			return -ENOMEM;
+		}
 		m->entry.path = (const char *)(m + 1);
+		l.entry[l.count++] = m->entry;
 		at += sizeof(*m) + m->path_bytes;
-		err = fn(&m->entry, ctx);
 	}
-	return err;
+	*ret = l;
+	return 0;
 }
 
 static int receive_maps(struct memory_reader *r, char **ret, size_t *ret_len)
@@ -515,23 +536,39 @@ static int receive_maps(struct memory_reader *r, char **ret, size_t *ret_len)
 	return 0;
 }
 
-int memory_reader_maps(struct memory_reader *r, pid_t pid, enum maps_set set,
-		       int (*fn)(const struct maps_entry *e, void *ctx), void *ctx)
+static int request_maps(struct memory_reader *r, const struct request *q, char **ret,
+			size_t *ret_len)
+{
+	r->maps_reads++;
+	int err = ask(r, q);
+	if (err)
+		return err;
+	err = receive_maps(r, ret, ret_len);
+	note_end(r, q, err);
+	return err;
+}
+
+int memory_reader_list(struct memory_reader *r, pid_t pid, enum maps_set set, struct maps_list *ret)
 {
 	char *data = NULL;
 	size_t len = 0;
 	struct request q = {.pid = pid, .asked = ASKED_MAPS, .set = set};
-	if (!r)
-		return maps_each(pid, set, fn, ctx);
-	r->maps_reads++;
-	int err = ask(r, &q);
+	int err = r ? request_maps(r, &q, &data, &len) : pack(&q, &data, &len);
+	*ret = (struct maps_list){0};
+	ret->err = err ? err : unpack(data, len, ret);
+	return ret->err;
+}
+
+int memory_reader_maps(struct memory_reader *r, pid_t pid, enum maps_set set,
+		       int (*fn)(const struct maps_entry *e, void *ctx), void *ctx)
+{
+	struct maps_list l;
+	int err = memory_reader_list(r, pid, set, &l);
 	if (err)
 		return err;
-	err = receive_maps(r, &data, &len);
-	note_end(r, &q, err);
-	if (!err)
-		err = each_packed(data, len, fn, ctx);
-	free(data);
+	for (uint32_t i = 0; !err && i < l.count; i++)
+		err = fn(&l.entry[i], ctx);
+	maps_list_done(&l);
 	return err;
 }
 

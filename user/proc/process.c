@@ -49,6 +49,18 @@ static void skip_fields(const char **at, unsigned n)
 		take_number(at);
 }
 
+/* The kernel writes a newline in a name as "\n", and a backslash twice. */
+static void copy_name(const char *from, size_t n, char *ret, size_t cap)
+{
+	size_t len = 0;
+	for (size_t i = 0; i < n && len + 1 < cap; i++) {
+		bool escaped = from[i] == '\\' && i + 1 < n;
+		i += escaped;
+		ret[len++] = escaped && from[i] == 'n' ? '\n' : from[i];
+	}
+	ret[len] = 0;
+}
+
 /* stat is "pid (comm) state ppid ...", and comm may hold blanks and parentheses itself. */
 static int parse_stat(const char *stat, struct process_stat *ret)
 {
@@ -56,8 +68,7 @@ static int parse_stat(const char *stat, struct process_stat *ret)
 	struct process_stat p = {0};
 	if (!open || !end || end < open || end[1] != ' ' || !end[2] || end[3] != ' ')
 		return -EBADMSG;
-	size_t n = (size_t)(end - open - 1);
-	memcpy(p.comm, open + 1, n < sizeof(p.comm) ? n : sizeof(p.comm) - 1);
+	copy_name(open + 1, (size_t)(end - open - 1), p.comm, sizeof(p.comm));
 	p.state = end[2];
 	const char *at = end + 4;
 	p.parent = (pid_t)take_number(&at);
@@ -66,10 +77,13 @@ static int parse_stat(const char *stat, struct process_stat *ret)
 	skip_fields(&at, 4);
 	p.user_ticks = take_number(&at);
 	p.system_ticks = take_number(&at);
-	skip_fields(&at, 6);
+	skip_fields(&at, 4);
+	p.threads = (uint32_t)take_number(&at);
+	skip_fields(&at, 1);
 	if (*at < '0' || *at > '9')
 		return -EBADMSG;
 	p.start_ticks = take_number(&at);
+	p.vm_bytes = take_number(&at);
 	*ret = p;
 	return 0;
 }
@@ -221,31 +235,37 @@ int process_executing(uint64_t dev, uint64_t inode, int (*fn)(pid_t pid, void *c
 	return err;
 }
 
-int process_children(pid_t pid, int (*fn)(pid_t child, void *ctx), void *ctx)
+/* Of one thread. */
+static int thread_children(pid_t pid, pid_t tid, int (*fn)(pid_t child, void *ctx), void *ctx)
 {
-	char path[64];
+	char path[64], *numbers, *end;
+	size_t len;
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/children", pid, tid);
+	int err = file_load(path, CHILDREN_MAX, &numbers, &len);
+	if (err)
+		return is_our_limit(err) ? err : 0;
+	for (char *at = numbers; !err; at = end) {
+		long child = strtol(at, &end, 10);
+		if (end == at)
+			break;
+		err = fn((pid_t)child, ctx);
+	}
+	free(numbers);
+	return err;
+}
+
+int process_children(pid_t pid, uint32_t threads, int (*fn)(pid_t child, void *ctx), void *ctx)
+{
+	char path[32];
+	if (threads == 1)
+		return thread_children(pid, pid, fn, ctx);
 	snprintf(path, sizeof(path), "/proc/%d/task", pid);
 	DIR *d = opendir(path);
 	int err = d || !is_our_limit(-errno) ? 0 : -errno;
 	struct dirent *e;
-	while (d && !err && (e = readdir(d))) {
-		if (!isdigit((unsigned char)*e->d_name))
-			continue;
-		snprintf(path, sizeof(path), "/proc/%d/task/%.16s/children", pid, e->d_name);
-		char *numbers, *at, *end;
-		size_t len;
-		int unread = file_load(path, CHILDREN_MAX, &numbers, &len);
-		err = is_our_limit(unread) ? unread : 0;
-		if (unread)
-			continue;
-		for (at = numbers; !err; at = end) {
-			long child = strtol(at, &end, 10);
-			if (end == at)
-				break;
-			err = fn((pid_t)child, ctx);
-		}
-		free(numbers);
-	}
+	while (d && !err && (e = readdir(d)))
+		if (isdigit((unsigned char)*e->d_name))
+			err = thread_children(pid, atoi(e->d_name), fn, ctx);
 	if (d)
 		closedir(d);
 	return err;

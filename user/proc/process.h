@@ -39,6 +39,8 @@ struct process_stat {
 	pid_t parent;
 	uint64_t flags; /* PF_... of include/linux/sched.h */
 	uint64_t user_ticks, system_ticks, start_ticks;
+	uint32_t threads;
+	uint64_t vm_bytes; /* of its address space */
 };
 
 /* Also of a zombie. 0 or -errno; -ESRCH: no such process. */
@@ -71,8 +73,8 @@ pid_t process_parent(pid_t pid);
 int process_executing(uint64_t dev, uint64_t inode, int (*fn)(pid_t pid, void *ctx), void *ctx);
 
 /* Calls fn for each child, of any thread, until it returns non-zero, which is then returned.
- * -EMFILE, -ENFILE or -ENOMEM if some could not be listed. */
-int process_children(pid_t pid, int (*fn)(pid_t child, void *ctx), void *ctx);
+ * -EMFILE, -ENFILE or -ENOMEM if some could not be listed. threads: of the process; 0: not known. */
+int process_children(pid_t pid, uint32_t threads, int (*fn)(pid_t child, void *ctx), void *ctx);
 
 /* True if a thread of the process runs under a seccomp filter, which may kill it for system calls
  * that the program itself does not make. */

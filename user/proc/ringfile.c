@@ -140,10 +140,8 @@ static bool is_own(struct search *s, const struct maps_entry *e)
 	return named && named == s->inner;
 }
 
-static int add_mapping(const struct maps_entry *e, void *ctx)
+static bool add_mapping(const struct maps_entry *e, struct search *s)
 {
-	struct search *s = ctx;
-
 	s->mapped = true;
 	if (!is_own(s, e))
 		return 0;
@@ -195,14 +193,16 @@ static int why_unmapped(pid_t pid, char *reason)
 	return -ESRCH;
 }
 
-int ringfile_find(struct memory_reader *memory, pid_t pid, const char *dir, struct ringfile *ret,
-		  int cap, char *reason)
+int ringfile_open(struct memory_reader *memory, pid_t pid, const struct maps_list *maps,
+		  const char *dir, struct ringfile *ret, int cap, char *reason)
 {
 	struct search s = {
 		.memory = memory, .pid = pid, .found = ret, .cap = cap, .reason = reason};
 
 	*ret->path = 0;
-	int err = memory_reader_maps(memory, pid, MAPS_TRACED, add_mapping, &s);
+	int err = maps->err;
+	for (uint32_t i = 0; i < maps->count && !add_mapping(&maps->entry[i], &s); i++)
+		;
 	if (s.n)
 		return s.n;
 	if (s.err)
@@ -229,6 +229,16 @@ int ringfile_find(struct memory_reader *memory, pid_t pid, const char *dir, stru
 	}
 	snprintf(reason, RINGFILE_REASON_BYTES, "process %d has no ring", (int)pid);
 	return -ENOENT;
+}
+
+int ringfile_find(struct memory_reader *memory, pid_t pid, const char *dir, struct ringfile *ret,
+		  int cap, char *reason)
+{
+	struct maps_list maps;
+	memory_reader_list(memory, pid, MAPS_TRACED, &maps);
+	int n = ringfile_open(memory, pid, &maps, dir, ret, cap, reason);
+	maps_list_done(&maps);
+	return n;
 }
 
 /* Ends the search at the file that is wanted. */

@@ -19,6 +19,7 @@
 #define RINGFILE_MAX	      64
 #define RINGFILE_REASON_BYTES 256
 
+struct maps_list;
 struct memory_reader;
 
 struct ringfile {
@@ -33,14 +34,17 @@ struct ringfile {
 pid_t ringfile_name_pid(const char *name);
 
 /*
- * Opens the rings that the process has mapped, in the order of their addresses; if there are none,
- * PID.events in `dir` (may be NULL). Returns their number, 1 to cap, else -errno and one line in
+ * Opens the rings among the mappings of a process (MAPS_TRACED), in the order of their addresses; if
+ * there are none, PID.events in `dir` (may be NULL). Returns their number, 1 to cap, else -errno and one line in
  * `reason` (RINGFILE_REASON_BYTES): -ESRCH no such process (or an ending one, or a kernel thread),
  * -ENOENT no ring, -EACCES or -EPERM no permission (also: the file is deleted, and opening the
  * mapping is not permitted), -ELOOP a symbolic link, -EINVAL not a regular file, -EOWNERDEAD a file
  * of a third user, -ESTALE not the file that is mapped. After an error ret->path names a mapped
- * ring that could not be opened; empty: none is known. memory: reads the mappings; NULL: without a worker.
+ * ring that could not be opened; empty: none is known. memory: opens what is mapped; NULL: without a worker.
  */
+int ringfile_open(struct memory_reader *memory, pid_t pid, const struct maps_list *maps,
+		  const char *dir, struct ringfile *ret, int cap, char *reason);
+/* Reads the mappings and opens their rings. */
 int ringfile_find(struct memory_reader *memory, pid_t pid, const char *dir, struct ringfile *ret,
 		  int cap, char *reason);
 /*

@@ -40,11 +40,16 @@ static void make_exact(pid_t pid, struct usage *u)
 	u->system_ns = total > u->user_ns ? total - u->user_ns : 0;
 }
 
+uint64_t usage_start_ns(const struct process_stat *stat)
+{
+	return ticks_ns(stat->start_ticks);
+}
+
 void usage_of(pid_t pid, const struct process_stat *stat, struct usage *ret)
 {
 	struct usage u = {.user_ns = ticks_ns(stat->user_ticks),
 			  .system_ns = ticks_ns(stat->system_ticks),
-			  .start_boot_ns = ticks_ns(stat->start_ticks),
+			  .start_boot_ns = usage_start_ns(stat),
 			  .exiting = stat->flags & KERNEL_EXITING};
 	make_exact(pid, &u);
 	*ret = u;

@@ -237,11 +237,11 @@ static void test_crash(void)
 	struct symbols *s = open_path("/proc/self/exe");
 	int killed = 0;
 	is_inlined(s, "a process reads the module");
-	process_children(getpid(), kill_it, &killed);
+	process_children(getpid(), 0, kill_it, &killed);
 	is(killed, 1, "which is killed");
 	is_inlined(s, "what it answered is kept");
 	is_one(s, offset_of((uint64_t)here), "here", "from then on symbols are used alone");
-	process_children(getpid(), kill_it, &killed);
+	process_children(getpid(), 0, kill_it, &killed);
 	is(killed, 2, "until reading these fails too");
 	const struct symbols_position *p = NULL;
 	ok(symbols_find(s, offset_of((uint64_t)here + 1), &p) == 1 &&
@@ -367,7 +367,7 @@ static int count_it(pid_t child, void *ctx)
 static int children(void)
 {
 	int n = 0;
-	process_children(getpid(), count_it, &n);
+	process_children(getpid(), 0, count_it, &n);
 	return n;
 }
 

@@ -228,7 +228,7 @@ static void test_given_up(void)
 	for (int i = 0; i < WORKERS && held; i++) {
 		pid_t worker = 0;
 		answered += read_one(r, other) > 0;
-		process_children(getpid(), find_worker, &worker);
+		process_children(getpid(), 0, find_worker, &worker);
 		if (!worker || write(to, &worker, sizeof(worker)) != sizeof(worker) ||
 		    read(from, &held, sizeof(held)) != sizeof(held))
 			abort();

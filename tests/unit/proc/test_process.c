@@ -68,7 +68,7 @@ static int note_last(pid_t child, void *ctx)
 static pid_t child_of(pid_t pid)
 {
 	pid_t last = 0;
-	process_children(pid, note_last, &last);
+	process_children(pid, 0, note_last, &last);
 	return last;
 }
 

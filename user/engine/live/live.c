@@ -26,7 +26,8 @@
 
 /*
  * When the traced processes are scanned: by the clock, sooner where something has changed, later
- * where a scan takes so long that it would need too much of a CPU. Who is found is probed.
+ * where a scan takes so long that it would need too much of a CPU. Who is found is probed. What is due
+ * of single processes is read between the scans.
  */
 
 struct scan {
@@ -41,25 +42,22 @@ struct scan {
 	uint64_t at_ns; /* of the next scan */
 	uint64_t
 		rests_until_ns; /* behind one that took long: nothing brings the next one forward */
-	uint64_t young_until_ns; /* a process that was added last may not have its ring yet */
 };
 
-/* While a program of ours has no ring: so often at first, later so many times while as much time passes
- * as has passed, up to a time in which few rings wrap. */
+/* Scan period until the first ring of a program of ours: FIRST_NS, then elapsed / FIRST_SHARE, at most
+ * FIRST_MAX_NS, a time in which few rings wrap. */
 #define FIRST_NS     250000ull
 #define FIRST_MAX_NS 8000000ull
 #define FIRST_SHARE  32
-/* A program has its ring so long after it has begun. */
-#define BEGINS_NS 2000000ull
-/* A scan that takes so long (of 60,000 mappings), and those that come sooner than by the clock,
- * have one part in so many of our time. */
-#define DEAR_NS (RING_FILES_SCAN_NS / 4)
-#define SHARE	5
+/* Scans that take longer than EXPENSIVE_SCAN_NS get at most 1/CPU_SHARE of our CPU time. */
+#define EXPENSIVE_SCAN_NS (RING_FILES_SCAN_NS / 4)
+#define CPU_SHARE	  5
 
 static void set(struct scan *s, uint64_t at_ns)
 {
+	uint64_t due_ns = traced_due_ns(s->traced);
 	s->at_ns = at_ns;
-	loop_timer_set(s->loop, &s->timer, at_ns);
+	loop_timer_set(s->loop, &s->timer, due_ns < at_ns ? due_ns : at_ns);
 }
 
 /* How long it is until the next look for the ring of a program that has none yet. */
@@ -70,27 +68,39 @@ static uint64_t first_period(const struct scan *s, uint64_t now)
 	return ns < FIRST_MAX_NS ? ns : FIRST_MAX_NS;
 }
 
+/* What is due of processes that are new, or have changed. Does nothing before scan_begin() and after
+ * scan_end(). */
+static int scan_due(struct scan *s)
+{
+	if (!s->loop || traced_due_ns(s->traced) > now_ns())
+		return 0;
+	int err = traced_scan_due(s->traced);
+	traced_found(s->traced, probing_attach_found, s->probing);
+	set(s, s->at_ns);
+	return err;
+}
+
 static int on_timer(void *ctx)
 {
 	struct scan *s = ctx;
 	uint64_t cpu = clock_ns(CLOCK_THREAD_CPUTIME_ID);
 	bool waiting = s->hurried && !ring_files_opened(s->files);
 	uint64_t begin = now_ns();
-	/* Who has ended is forgotten by the scan: first it is heard what they did last. */
+	if (begin < s->at_ns)
+		return scan_due(s);
+	/* The scan drops processes that have ended, so the BPF source is polled first for their last
+	 * records. */
 	int err = s->probing->source ? source_poll(s->probing->source) : 0;
 	if (!err)
 		err = ring_files_scan(s->files, probing_known_ns(s->probing));
-	bool young = begin < s->young_until_ns;
-	uint64_t next = begin + (waiting ? first_period(s, begin)
-				 : young ? BEGINS_NS
-					 : RING_FILES_SCAN_NS);
+	uint64_t next = begin + (waiting ? first_period(s, begin) : RING_FILES_SCAN_NS);
 	if (ring_files_opened(s->files))
 		probing_report_missing(s->probing);
 	traced_found(s->traced, probing_attach_found, s->probing);
 	uint64_t cost = clock_ns(CLOCK_THREAD_CPUTIME_ID) - cpu;
-	uint64_t fair = now_ns() + (SHARE - 1) * cost;
-	s->rests_until_ns = cost > DEAR_NS ? fair : 0;
-	set(s, (cost > DEAR_NS || young) && fair > next ? fair : next);
+	uint64_t fair = now_ns() + (CPU_SHARE - 1) * cost;
+	s->rests_until_ns = cost > EXPENSIVE_SCAN_NS ? fair : 0;
+	set(s, cost > EXPENSIVE_SCAN_NS && fair > next ? fair : next);
 	return err;
 }
 
@@ -130,32 +140,6 @@ static void scan_by(struct scan *s, uint64_t at_ns)
 static void scan_soon(struct scan *s)
 {
 	scan_by(s, now_ns());
-}
-
-/* A process was added: it is scanned again until it has begun. Before scan_begin() it has no
- * effect. */
-static void scan_new(struct scan *s)
-{
-	s->young_until_ns = now_ns() + RING_FILES_SCAN_NS;
-}
-
-/* A process has done something that a scan may find. Likewise. */
-static void scan_after(struct scan *s, enum bpf_change change)
-{
-	switch (change) {
-	case BPF_FORKED:
-	case BPF_EXECED:
-		scan_by(s, now_ns() + BEGINS_NS);
-		break;
-	case BPF_RING_STARTED:
-	case BPF_RING_NEEDED:
-	case BPF_EXITED:
-		scan_by(s, now_ns());
-		break;
-	case BPF_RING_FILLS:
-	case BPF_RING_STOPPED:
-		break;
-	}
 }
 
 /* A program that was told to end gets this long before the trace ends without it. */
@@ -266,7 +250,24 @@ static void on_added(void *ctx, pid_t pid)
 {
 	struct live *t = ctx;
 	ring_files_process_added(t->files, pid);
-	scan_new(&t->scan);
+}
+
+/* Rings first: what is missed before the probes are in place is in a ring that is read, or lost. */
+static int on_mapped(void *ctx, pid_t pid, struct traced_process *p, const struct maps_list *maps,
+		     uint64_t read_ns)
+{
+	struct live *t = ctx;
+	int err = p ? ring_files_mapped(t->files, p, maps, read_ns) : 0;
+	if (!err && (!p || p->probed))
+		probing_mapped(&t->probing, pid, maps, read_ns);
+	return err;
+}
+
+static void on_unchanged(void *ctx, struct traced_process *p, uint64_t read_ns)
+{
+	struct live *t = ctx;
+	if (t->probing.source && p->probed)
+		bpf_source_unchanged(t->probing.source, p->pid, read_ns);
 }
 
 static void on_ended(void *ctx, struct traced_process *p)
@@ -281,23 +282,38 @@ static void on_process_change(void *ctx)
 	scan_soon(&((struct live *)ctx)->scan);
 }
 
+/* It is called while the source is polled: what is to be read is read after that, by scan_due(). */
 static void on_bpf_change(void *ctx, pid_t pid, enum bpf_change change, uint64_t ts)
 {
 	struct live *t = ctx;
-	/* A scan does not find it if its parent has ended by then; one that has ended already, or
-	 * that there is no descriptor for, is left to the scans. */
-	if (change == BPF_FORKED && t->options->follow)
-		traced_add_found(t->traced, pid, 0);
-	if (change == BPF_EXECED) {
-		traced_renamed(t->traced, pid);
+	switch (change) {
+	case BPF_FORKED:
+		/* A scan does not find it if its parent has ended by then. */
+		if (t->options->follow)
+			traced_add_probed(t->traced, pid);
+		break;
+	case BPF_EXECED:
+		traced_executed(t->traced, pid);
 		ring_files_executed(t->files, pid, ts);
-	}
-	if (change == BPF_EXITED)
+		break;
+	case BPF_EXITED:
 		ring_files_exited(t->files, pid);
-	if (change == BPF_RING_NEEDED ||
-	    (change == BPF_RING_STARTED && engine_watermarks(t->options)))
-		ring_files_expect(t->files, pid, change == BPF_RING_NEEDED ? ts : 0);
-	scan_after(&t->scan, change);
+		scan_soon(&t->scan);
+		break;
+	case BPF_RING_STARTED:
+	case BPF_RING_NEEDED:
+		if (change == BPF_RING_NEEDED || engine_watermarks(t->options))
+			ring_files_expect(t->files, pid, change == BPF_RING_NEEDED ? ts : 0);
+		if (!ring_files_has_ring(t->files, pid, ts))
+			traced_read_again(t->traced, pid);
+		break;
+	case BPF_UNPROBED:
+		traced_read_again(t->traced, pid);
+		break;
+	case BPF_RING_FILLS:
+	case BPF_RING_STOPPED:
+		break;
+	}
 }
 
 static bool is_over(struct live *t, uint64_t now)
@@ -318,6 +334,9 @@ static int64_t step(void *ctx)
 	int moved = pump_step(t->pump);
 	if (moved < 0 && moved != -EAGAIN)
 		return moved;
+	int err = scan_due(&t->scan);
+	if (err)
+		return err;
 	probing_emit_open(&t->probing, t->engine->sink);
 	if (is_over(t, now)) {
 		loop_stop(t->loop);
@@ -328,7 +347,7 @@ static int64_t step(void *ctx)
 	uint64_t wait = interval_ns(&t->interval, t->rings, now);
 	if (moved > 0 && (!wait || !pump_drained(t->pump)))
 		return 0;
-	int err = sink_flush(t->engine->sink);
+	err = sink_flush(t->engine->sink);
 	return err ? err : (int64_t)(wait ? wait : INTERVAL_MIN_NS);
 }
 
@@ -470,6 +489,13 @@ static enum engine_end add_process(struct live *t, pid_t pid)
 	return ENGINE_OK;
 }
 
+/* One that was added, and may have ended since. */
+static enum engine_end probe(struct live *t, pid_t pid)
+{
+	struct traced_process *p = traced_find(t->traced, pid);
+	return p ? probing_attach(&t->probing, p) : refusal_check_ended(t->engine, pid);
+}
+
 static enum engine_end add_processes(struct live *t)
 {
 	enum engine_end end = ENGINE_OK;
@@ -485,7 +511,7 @@ static enum engine_end add_processes(struct live *t)
 	}
 	ring_files_attached(t->files);
 	for (unsigned i = 0; !end && i < t->options->pid_count && !ending_asked(); i++)
-		end = probing_attach(&t->probing, t->options->pids[i]);
+		end = probe(t, t->options->pids[i]);
 	if (end || ending_asked())
 		return end;
 	traced_found(t->traced, probing_attach_found, &t->probing);
@@ -534,8 +560,7 @@ static enum engine_end start_program(struct live *t)
 	t->program.process = processes_find(ps, (uint32_t)t->program.pid);
 	processes_ref(ps, t->program.process); /* for program_usage(), at the end */
 	ring_files_program_runs(t->files, t->program.pid, t->options->program[0]);
-	enum engine_end end =
-		t->program.traced ? probing_attach(&t->probing, t->program.pid) : ENGINE_OK;
+	enum engine_end end = t->program.traced ? probe(t, t->program.pid) : ENGINE_OK;
 	/* It has not run its first instruction yet: what cannot be traced as asked does not run. */
 	if (end)
 		kill(t->program.pid, SIGKILL);
@@ -546,7 +571,8 @@ static enum engine_end start_program(struct live *t)
 static int init(struct live *t)
 {
 	const struct engine *e = t->engine;
-	struct traced_hooks hooks = {on_added, on_ended, on_process_change, t};
+	struct traced_hooks hooks = {on_added, on_mapped,	  on_unchanged,
+				     on_ended, on_process_change, t};
 	interval_init(&t->interval);
 	int err = loop_new(&t->loop);
 	if (!err)
@@ -575,6 +601,8 @@ static int add_probing(struct live *t)
 		ring_source_ringless_seen(t->rings);
 	if (t->options->blame)
 		ring_source_know_threads(t->rings);
+	if (!bpf_source_refusal(t->probing.source, BPF_CHILDREN))
+		traced_forks_are_reported(t->traced);
 	return err;
 }
 

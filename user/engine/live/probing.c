@@ -11,6 +11,7 @@
 #include "base/plural.h"
 #include "codec/ring/ids.h"
 #include "engine/refusal.h"
+#include "proc/memory_reader.h"
 #include "session/kinds.h"
 #include "source/bpf/kernel.h"
 #include "source/ring/ring.h"
@@ -275,14 +276,30 @@ static enum engine_end check_allocs(const struct probing *p, pid_t pid)
 	return ENGINE_NOTHING;
 }
 
-enum engine_end probing_attach(struct probing *p, pid_t pid)
+/* It is traced before its mappings are read, so that no child and no exec is missed. */
+static int attach(struct probing *p, struct traced_process *process, char *reason)
+{
+	struct maps_list maps;
+	int n = bpf_source_trace(p->source, process->pid, reason);
+	if (n)
+		return n;
+	uint64_t read_ns = now_ns();
+	memory_reader_list(p->engine->memory, process->pid, MAPS_TRACED, &maps);
+	n = bpf_source_attach(p->source, process->pid, &maps, read_ns, reason);
+	maps_list_done(&maps);
+	process->probed = n >= 0;
+	return n;
+}
+
+enum engine_end probing_attach(struct probing *p, struct traced_process *process)
 {
 	if (!p->source)
 		return ENGINE_OK;
+	pid_t pid = process->pid;
 	const struct messages *r = &p->engine->session->messages;
 	const struct engine_options *o = p->engine->options;
 	char reason[EBT_REASON_BYTES] = "";
-	int n = bpf_source_attach(p->source, pid, reason);
+	int n = attach(p, process, reason);
 	enum engine_end ended =
 		n < 0 && !o->program ? refusal_check_ended(p->engine, pid) : ENGINE_OK;
 	if (ended)
@@ -318,17 +335,28 @@ enum engine_end probing_check_ends(const struct probing *p)
 	return ENGINE_MISUSED;
 }
 
-void probing_attach_found(void *ctx, pid_t pid)
+void probing_attach_found(void *ctx, struct traced_process *process)
 {
 	struct probing *p = ctx;
 	char reason[EBT_REASON_BYTES] = "";
-	int n = p->source ? bpf_source_attach(p->source, pid, reason) : 0;
-	if (p->source)
-		report_missed(p);
+	if (!p->source || process->probed)
+		return;
+	int n = attach(p, process, reason);
+	report_missed(p);
 	if (n < 0)
-		messages_at(&p->engine->session->messages, LOG_VERBOSE, "process %d: %s", pid,
-			    reason);
+		messages_at(&p->engine->session->messages, LOG_VERBOSE, "process %d: %s",
+			    process->pid, reason);
 	else if (n)
+		note_attached(p, process->pid, n);
+}
+
+void probing_mapped(struct probing *p, pid_t pid, const struct maps_list *maps, uint64_t read_ns)
+{
+	if (!p->source)
+		return;
+	int n = bpf_source_scan(p->source, pid, maps, read_ns);
+	report_missed(p);
+	if (n > 0)
 		note_attached(p, pid, n);
 }
 

@@ -4,6 +4,7 @@
 #define ENGINE_LIVE_PROBING_H
 
 #include "engine/context.h"
+#include "engine/live/traced.h"
 #include "source/bpf/bpf.h"
 
 struct probing {
@@ -33,12 +34,14 @@ void probing_end(struct probing *p);
 uint64_t probing_known_ns(const struct probing *p);
 
 /* Attaches to a process named by the user. ENGINE_FAILED if it cannot and the mode is not auto. */
-enum engine_end probing_attach(struct probing *p, pid_t pid);
+enum engine_end probing_attach(struct probing *p, struct traced_process *process);
 /* After all that are known: ENGINE_MISUSED if the report needs to know when objects end, and nothing that
  * was attached to reports that. The reason has been reported then. */
 enum engine_end probing_check_ends(const struct probing *p);
 /* Attaches to a process that was found; p is a struct probing. */
-void probing_attach_found(void *p, pid_t pid);
+void probing_attach_found(void *p, struct traced_process *process);
+/* Attaches to what is new among what a probed process had mapped at read_ns. */
+void probing_mapped(struct probing *p, pid_t pid, const struct maps_list *maps, uint64_t read_ns);
 /* Emits the intervals in which threads do not run that are open, if the sink wants them. */
 void probing_emit_open(struct probing *p, struct sink *k);
 /*

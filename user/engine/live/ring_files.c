@@ -223,6 +223,12 @@ void ring_files_expect(struct ring_files *r, pid_t pid, uint64_t since_ns)
 			since_ns ? since_ns : traced_usage_began_ns(&p->usage, r->engine->session);
 }
 
+bool ring_files_has_ring(const struct ring_files *r, pid_t pid, uint64_t ts)
+{
+	const struct traced_process *p = traced_find(r->traced, pid);
+	return p && p->opened_ns && p->opened_ns >= ts;
+}
+
 void ring_files_executed(struct ring_files *r, pid_t pid, uint64_t exec_ns)
 {
 	struct traced_process *p = traced_find(r->traced, pid);
@@ -333,6 +339,8 @@ static int read_ring(struct ring_files *r, int fd, const char *name, struct trac
 	if (err == -EAGAIN) {
 		ring_dirs_put(&r->dirs, k->dir);
 		known_rings_forget(&r->known, k);
+		if (p)
+			traced_read_again(r->traced, p->pid);
 		return 0;
 	}
 	if (!p) {
@@ -403,15 +411,14 @@ static int keep_spare(struct ring_files *r, const struct traced_process *p, stru
 	return -EMFILE;
 }
 
-static int visit(struct traced_process *p, void *ctx)
+int ring_files_mapped(struct ring_files *r, struct traced_process *p, const struct maps_list *maps,
+		      uint64_t read_ns)
 {
-	struct ring_files *r = ctx;
 	if (!reads_rings(r))
 		return 0;
 	struct ringfile found[RINGFILE_MAX];
 	char reason[EBT_REASON_BYTES] = "";
-	uint64_t seen_ns = now_ns();
-	int n = ringfile_find(r->engine->memory, p->pid, r->engine->options->ring_dir, found,
+	int n = ringfile_open(r->engine->memory, p->pid, maps, r->engine->options->ring_dir, found,
 			      RINGFILE_MAX, reason);
 	if (n > 0)
 		n = keep_spare(r, p, found, n, reason);
@@ -425,6 +432,7 @@ static int visit(struct traced_process *p, void *ctx)
 	if (n < 0) {
 		p->needs_ring |= is_our_limit(n) && *found->path;
 		note_unreadable(r, p, n, reason);
+		traced_read_again(r->traced, p->pid);
 		return 0;
 	}
 	ring_warnings_report(&r->engine->session->messages, p, found, n);
@@ -433,7 +441,7 @@ static int visit(struct traced_process *p, void *ctx)
 		if (err)
 			close(found[i].fd);
 		else
-			err = add_mapped(r, p, &found[i], seen_ns);
+			err = add_mapped(r, p, &found[i], read_ns);
 	}
 	return err;
 }
@@ -453,7 +461,7 @@ static int add_writer(struct ring_files *r, int fd, pid_t pid, const struct stat
 }
 
 /*
- * Of a new file that no visited process had mapped: 1 if one maps it by now, or its mapping could not
+ * Of a new file that no process that was read had mapped: 1 if one maps it by now, or its mapping could not
  * be opened this time, or if it is not of our run, or is to be offered again; 0 if its writer has
  * ended; -errno. In a pid namespace of its own the writer has another number than the file.
  */
@@ -467,7 +475,7 @@ static int find_writer(struct ring_files *r, int fd, pid_t pid, const struct sta
 	if (err && err != -ESRCH)
 		return err;
 	struct traced_process *p = traced_find(r->traced, pid);
-	err = p ? visit(p, r) : 0;
+	err = p ? traced_read(p) : 0;
 	return err ? err : p || inbox_defer(&r->inbox, fd) || known_rings_has(&r->known, fd);
 }
 
@@ -661,6 +669,7 @@ static int take_births(struct ring_files *r)
 		struct ring_birth *birth = *at;
 		const struct traced_process *p = traced_find(r->traced, birth->pid);
 		if (p && traced_runs(p) && !known_rings_has(&r->known, birth->fd)) {
+			traced_read_again(r->traced, birth->pid);
 			at = &birth->next;
 			continue;
 		}
@@ -675,7 +684,7 @@ int ring_files_scan(struct ring_files *r, uint64_t known_ns)
 	uint64_t before = r->begun_ns;
 	r->begun_ns = now_ns();
 	inbox_begin_round(&r->inbox);
-	int err = traced_scan(r->traced, visit, r);
+	int err = traced_scan(r->traced);
 	if (!err)
 		err = take_births(r);
 	if (!err)
@@ -737,11 +746,17 @@ static void report_births(const struct ring_files *r)
 			    "processes were not watched");
 }
 
+static void read_again(struct traced_process *p, void *ctx)
+{
+	traced_read_again(ctx, p->pid);
+}
+
 int ring_files_end(struct ring_files *r)
 {
 	const struct inbox_reader reader = {may_be_new, is_known, report_missed, r};
 	for (unsigned i = 0; i < LAST_READS && (!i || r->births.more); i++)
 		ring_files_births(r);
+	traced_each(r->traced, read_again, r->traced);
 	int err = ring_files_scan(r, UINT64_MAX);
 	if (!err && r->inbox.deferred)
 		err = ring_files_scan(r, UINT64_MAX);

@@ -25,6 +25,9 @@ int ring_files_new(const struct engine *e, struct traced *traced, struct ring_so
 		   struct inspect *inspect, bool keep, struct ring_files **ret);
 void ring_files_free(struct ring_files *r);
 
+/* What a traced process had mapped at read_ns: opens its rings that are new. 0 or -errno. */
+int ring_files_mapped(struct ring_files *r, struct traced_process *p, const struct maps_list *maps,
+		      uint64_t read_ns);
 /* A process is traced from now on. */
 void ring_files_process_added(struct ring_files *r, pid_t pid);
 /* All processes that were running have been added and scanned: what is found later began in the run. */
@@ -43,6 +46,8 @@ void ring_files_program_runs(struct ring_files *r, pid_t pid, const char *name);
 /* The process has a ring with events that nobody else has seen, since a moment (0: since it was
  * traced): if it ends unread they are lost. */
 void ring_files_expect(struct ring_files *r, pid_t pid, uint64_t since_ns);
+/* True if a ring of the process, of the program that it runs now, was found, and not before `ts`. */
+bool ring_files_has_ring(const struct ring_files *r, pid_t pid, uint64_t ts);
 /* The process runs another program since this time, with another ring. */
 void ring_files_executed(struct ring_files *r, pid_t pid, uint64_t exec_ns);
 /* BPF reports that a process has ended, traced or too short to be: the rings that it left to us

@@ -2,6 +2,8 @@
 #include "engine/live/traced.h"
 
 #include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -10,56 +12,57 @@
 #include "base/array.h"
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/log.h"
+#include "proc/memory_reader.h"
 #include "proc/process.h"
+#include "proc/ringfile.h"
 #include "proc/usage.h"
 
 /* The name of a traced process, and what it uses of the machine since tracing began. */
 
-static void traced_usage_name(struct traced_usage *a);
-
-static bool read_comm(pid_t pid, char *ret)
+static void set_comm(struct traced_usage *a, const char *comm)
 {
-	if (process_read_text(pid, "comm", ret, TRACED_COMM_BYTES) <= 0)
-		return false;
-	ret[strcspn(ret, "\n")] = 0;
-	return true;
+	snprintf(a->comm, sizeof(a->comm), "%s", comm);
 }
 
 /* Before exec() a child is called as its parent: no name is better than that of another program. */
-static bool is_called_like_parent(const struct traced_usage *a)
+static bool is_called_like_parent(const struct traced_usage *a, pid_t parent)
 {
-	char comm[TRACED_COMM_BYTES];
-	pid_t parent = process_parent(a->pid);
-	return parent && read_comm(parent, comm) && !strcmp(comm, a->comm);
+	struct process_stat p;
+	return parent && !process_read_stat(parent, &p) && !strcmp(p.comm, a->comm);
 }
 
-static void begin(struct traced_usage *a, const struct session *s, const struct usage *u)
+/* stat: NULL: it is not known, or its use so far is of the run. */
+static void begin(struct traced_usage *a, const struct session *s, const struct process_stat *stat)
 {
+	struct usage u;
 	a->user_ns = a->system_ns = 0;
-	*a->comm = 0;
-	traced_usage_name(a);
-	if (is_called_like_parent(a))
+	if (!stat)
+		return;
+	set_comm(a, stat->comm);
+	if (is_called_like_parent(a, stat->parent))
 		*a->comm = 0;
-	if (!u || u->start_boot_ns > s->timebase.at[TIMEBASE_BOOTTIME].ns)
+	usage_of(a->pid, stat, &u);
+	if (u.start_boot_ns > s->timebase.at[TIMEBASE_BOOTTIME].ns)
 		return; /* all that it will have used is of this run */
-	a->user_ns = u->user_ns;
-	a->system_ns = u->system_ns;
+	a->user_ns = u.user_ns;
+	a->system_ns = u.system_ns;
 }
 
 /* Enters a process that lives into the session's registry, and refers to it until
  * traced_usage_end(). 0 or -ENOMEM. */
 static int traced_usage_begin(struct traced_usage *a, struct session *s, pid_t pid)
 {
-	struct usage u;
-	bool has_usage = !usage_read(pid, &u);
-	struct process_start start = {.boot_ns = has_usage ? u.start_boot_ns : 0,
-				      .known = has_usage};
+	struct process_stat stat;
+	bool has_stat = !process_read_stat(pid, &stat);
+	struct process_start start = {.boot_ns = has_stat ? usage_start_ns(&stat) : 0,
+				      .known = has_stat};
 	*a = (struct traced_usage){.pid = pid};
-	begin(a, s, has_usage ? &u : NULL);
+	begin(a, s, has_stat ? &stat : NULL);
 	/* The kernel may have reported its exit already: then it is not the next with its pid. */
-	int err = has_usage ? processes_begin(&s->processes, (uint32_t)pid, &start, &a->process)
-			    : processes_lived(&s->processes, (uint32_t)pid,
-					      clock_ns(CLOCK_BOOTTIME), &a->process);
+	int err = has_stat ? processes_begin(&s->processes, (uint32_t)pid, &start, &a->process)
+			   : processes_lived(&s->processes, (uint32_t)pid, clock_ns(CLOCK_BOOTTIME),
+					     &a->process);
 	if (err)
 		return err;
 	processes_ref(&s->processes, a->process);
@@ -69,16 +72,16 @@ static int traced_usage_begin(struct traced_usage *a, struct session *s, pid_t p
 /* Counts from now on: what it has used so far is not of the run. */
 static void traced_usage_restart(struct traced_usage *a, const struct session *s)
 {
-	struct usage u;
-	begin(a, s, usage_read(a->pid, &u) ? NULL : &u);
+	struct process_stat stat;
+	begin(a, s, process_read_stat(a->pid, &stat) ? NULL : &stat);
 }
 
 /* Reads its name again: it has begun another program. */
 static void traced_usage_name(struct traced_usage *a)
 {
-	char comm[TRACED_COMM_BYTES];
-	if (read_comm(a->pid, comm))
-		memcpy(a->comm, comm, sizeof(a->comm));
+	struct process_stat stat;
+	if (!process_read_stat(a->pid, &stat))
+		set_comm(a, stat.comm);
 }
 
 uint64_t traced_usage_began_ns(const struct traced_usage *a, const struct session *s)
@@ -132,6 +135,19 @@ static void traced_usage_end(struct traced_usage *a, struct session *s)
 #define USAGE_MAX_NS  100000000u
 #define USAGE_EACH_NS 1000000u
 
+/* Early reads of a process come after EARLY_NS, twice that, and so on: a program maps its libraries in
+ * its first milliseconds. */
+#define EARLY_NS    1000000ull
+#define EARLY_READS 5
+/* A process may map a file and unmap as much: its mappings are read at least so often, or, among many
+ * processes, so much less often. */
+#define UNSEEN_NS      1000000000ull
+#define UNSEEN_EACH_NS 5000000ull
+/* For so long a child may keep its parent's ring mapped, and then its own in the same place. */
+#define OTHERS_NS      1000000000ull
+#define OTHERS_EACH_NS 10000000ull
+#define LEFT_OUT_MAX   4096
+
 struct pids {
 	pid_t *pid;
 	unsigned count, cap;
@@ -144,8 +160,12 @@ struct traced {
 	struct traced_process **running;
 	unsigned count, cap, ended;
 	bool starved;
+	bool forks_reported;
 	struct pids found;
-	uint64_t usage_ns; /* when to read it again, and how long after that */
+	struct pids left_out; /* for want of descriptors: their mappings are read all the same */
+	uint64_t due_ns;      /* the earliest early read */
+	uint64_t sizes_read, children_listed; /* how often; of /proc */
+	uint64_t usage_ns;		      /* when to read it again, and how long after that */
 	uint64_t usage_step_ns;
 };
 
@@ -159,6 +179,7 @@ int traced_new(const struct engine *e, struct loop *l, const struct traced_hooks
 	t->loop = l;
 	t->hooks = *hooks;
 	t->usage_step_ns = USAGE_MIN_NS;
+	t->due_ns = UINT64_MAX;
 	*ret = t;
 	return 0;
 }
@@ -181,10 +202,16 @@ void traced_free(struct traced *t)
 {
 	if (!t)
 		return;
+	log_at(LOG_DEBUG,
+	       "%u processes: mappings read %" PRIu64 " times, sizes %" PRIu64
+	       ", children listed %" PRIu64,
+	       t->ended + t->count, memory_reader_maps_reads(t->engine->memory), t->sizes_read,
+	       t->children_listed);
 	for (unsigned i = 0; i < t->count; i++)
 		forget(t->running[i]);
 	free(t->running);
 	free(t->found.pid);
+	free(t->left_out.pid);
 	free(t);
 }
 
@@ -244,6 +271,7 @@ static int make_record(struct traced *t, pid_t pid, int fd, struct traced_proces
 		.pid = pid,
 		.release = t->engine->options->release,
 		.traced = t,
+		.reads = {.since_ns = now_ns()},
 		.watch = {.fd = fd, .fn = on_end, .ctx = p},
 	};
 	int err = loop_add(t->loop, &p->watch, LOOP_LEVEL);
@@ -277,6 +305,7 @@ static int add(struct traced *t, pid_t pid, bool found, pid_t parent)
 	t->running[t->count++] = p;
 	if (found)
 		t->found.pid[t->found.count++] = pid;
+	t->due_ns = 0;
 	t->hooks.added(t->hooks.ctx, pid);
 	return 0;
 }
@@ -297,6 +326,26 @@ static int leave_out(struct traced *t, int err)
 	bool starved = err == -EMFILE || err == -ENFILE;
 	t->starved |= starved;
 	return starved ? 0 : err;
+}
+
+/* It loads no libraries before it calls exec. */
+static void probe_child(struct traced_process *p)
+{
+	p->probed = true;
+	p->reads.early = EARLY_READS;
+}
+
+int traced_add_probed(struct traced *t, pid_t pid)
+{
+	struct traced_process *p = traced_find(t, pid);
+	int err = p ? 0 : add(t, pid, true, 0);
+	struct pids *left_out = &t->left_out;
+	if (!err)
+		probe_child(traced_find(t, pid));
+	else if (!leave_out(t, err) && left_out->count < LEFT_OUT_MAX &&
+		 array_reserve(left_out->pid, left_out->cap, left_out->count))
+		left_out->pid[left_out->count++] = pid;
+	return err;
 }
 
 struct parent {
@@ -321,7 +370,118 @@ static void note_end(struct traced *t, unsigned i)
 	forget(p);
 }
 
-int traced_scan(struct traced *t, int (*visit)(struct traced_process *p, void *ctx), void *ctx)
+/* ---- mappings ---- */
+
+/* A ring that a process has mapped and that is named after another. */
+static bool is_other_ring(const struct traced_process *p, const struct maps_entry *e)
+{
+	const char *slash = strrchr(e->path, '/');
+	pid_t named = e->shared && e->write && slash ? ringfile_name_pid(slash + 1) : 0;
+	return named && named != p->pid;
+}
+
+int traced_read(struct traced_process *p)
+{
+	const struct traced *t = p->traced;
+	struct traced_reads *r = &p->reads;
+	struct maps_list maps;
+	uint64_t read_ns = now_ns();
+	memory_reader_list(t->engine->memory, p->pid, MAPS_TRACED, &maps);
+	r->last_ns = read_ns;
+	r->again = false;
+	r->has_others = false;
+	for (uint32_t i = 0; i < maps.count; i++)
+		r->has_others |= is_other_ring(p, &maps.entry[i]);
+	int err = t->hooks.mapped(t->hooks.ctx, p->pid, p, &maps, read_ns);
+	maps_list_done(&maps);
+	return err;
+}
+
+void traced_read_again(struct traced *t, pid_t pid)
+{
+	struct traced_process *p = traced_find(t, pid);
+	if (!p)
+		return;
+	p->reads.again = true;
+	p->reads.due_ns = t->due_ns = 0;
+}
+
+/* False: what it has mapped is what it had at the last read, as far as its size shows that. */
+static bool may_have_changed(struct traced_process *p, bool is_due, uint64_t now)
+{
+	struct traced_reads *r = &p->reads;
+	struct process_stat stat;
+	bool unseen = now - r->last_ns > UNSEEN_NS + p->traced->count * UNSEEN_EACH_NS;
+	bool others = r->has_others && now - r->since_ns < OTHERS_NS &&
+		      (is_due || now - r->last_ns > OTHERS_EACH_NS);
+	p->traced->sizes_read++;
+	if (process_read_stat(p->pid, &stat))
+		return r->again;
+	bool other_size = stat.vm_bytes != r->vm_bytes;
+	r->vm_bytes = stat.vm_bytes;
+	r->threads = stat.threads;
+	return !r->last_ns || r->again || unseen || others || other_size;
+}
+
+static int read_if_changed(struct traced_process *p)
+{
+	struct traced *t = p->traced;
+	struct traced_reads *r = &p->reads;
+	uint64_t now = now_ns();
+	bool is_due = r->due_ns <= now;
+	if (is_due)
+		r->due_ns = r->early < EARLY_READS ? r->since_ns + (EARLY_NS << r->early++)
+						   : UINT64_MAX;
+	if (may_have_changed(p, is_due, now))
+		return traced_read(p);
+	t->hooks.unchanged(t->hooks.ctx, p, now);
+	return 0;
+}
+
+/* Those that there is no record of, until there are descriptors. */
+static int read_left_out(struct traced *t)
+{
+	struct pids *of = &t->left_out;
+	unsigned left = 0;
+	int err = 0;
+	for (unsigned i = 0; i < of->count; i++) {
+		pid_t pid = of->pid[i];
+		struct maps_list maps;
+		int added = err ? -EMFILE : traced_find(t, pid) ? 0 : add(t, pid, true, 0);
+		if (!added)
+			probe_child(traced_find(t, pid));
+		if (added != -EMFILE && added != -ENFILE)
+			continue;
+		of->pid[left++] = pid;
+		uint64_t read_ns = now_ns();
+		memory_reader_list(t->engine->memory, pid, MAPS_TRACED, &maps);
+		err = err ? err : t->hooks.mapped(t->hooks.ctx, pid, NULL, &maps, read_ns);
+		maps_list_done(&maps);
+	}
+	of->count = left;
+	return err;
+}
+
+static void find_due(struct traced *t)
+{
+	t->due_ns = UINT64_MAX;
+	for (unsigned i = 0; i < t->count; i++)
+		if (t->running[i]->reads.due_ns < t->due_ns)
+			t->due_ns = t->running[i]->reads.due_ns;
+}
+
+/* Whoever forks while it is probed has its children reported: those before that are listed. */
+static int list_children(struct traced *t, struct traced_process *p)
+{
+	if (!t->engine->options->follow || (t->forks_reported && p->reads.listed))
+		return 0;
+	p->reads.listed = p->probed;
+	t->children_listed++;
+	return leave_out(t, process_children(p->pid, p->reads.threads, add_child,
+					     &(struct parent){t, p->pid}));
+}
+
+int traced_scan(struct traced *t)
 {
 	int err = 0;
 	for (unsigned i = 0; !err && i < t->count;) {
@@ -330,15 +490,38 @@ int traced_scan(struct traced *t, int (*visit)(struct traced_process *p, void *c
 			note_end(t, i);
 			continue;
 		}
-		err = visit(p, ctx);
-		if (!err && t->engine->options->follow)
-			err = leave_out(t, process_children(p->pid, add_child,
-							    &(struct parent){t, p->pid}));
+		err = read_if_changed(p);
+		if (!err)
+			err = list_children(t, p);
 		i++;
 	}
+	if (!err)
+		err = read_left_out(t);
 	if (!err && now_ns() >= t->usage_ns)
 		traced_read_usage(t, false);
+	find_due(t);
 	return err;
+}
+
+int traced_scan_due(struct traced *t)
+{
+	int err = 0;
+	uint64_t now = now_ns();
+	for (unsigned i = 0; !err && i < t->count; i++)
+		if (t->running[i]->reads.due_ns <= now)
+			err = read_if_changed(t->running[i]);
+	find_due(t);
+	return err;
+}
+
+uint64_t traced_due_ns(const struct traced *t)
+{
+	return t->due_ns;
+}
+
+void traced_forks_are_reported(struct traced *t)
+{
+	t->forks_reported = true;
 }
 
 bool traced_is_starved(const struct traced *t)
@@ -362,10 +545,13 @@ unsigned traced_ended(const struct traced *t)
 	return t->ended;
 }
 
-void traced_found(struct traced *t, void (*fn)(void *ctx, pid_t pid), void *ctx)
+void traced_found(struct traced *t, void (*fn)(void *ctx, struct traced_process *p), void *ctx)
 {
-	for (unsigned i = 0; i < t->found.count; i++)
-		fn(ctx, t->found.pid[i]);
+	for (unsigned i = 0; i < t->found.count; i++) {
+		struct traced_process *p = traced_find(t, t->found.pid[i]);
+		if (p)
+			fn(ctx, p);
+	}
 	t->found.count = 0;
 }
 
@@ -388,9 +574,14 @@ void traced_read_usage_soon(struct traced *t)
 	t->usage_step_ns = USAGE_MIN_NS;
 }
 
-void traced_renamed(struct traced *t, pid_t pid)
+void traced_executed(struct traced *t, pid_t pid)
 {
 	struct traced_process *p = traced_find(t, pid);
-	if (p)
-		traced_usage_name(&p->usage);
+	if (!p)
+		return;
+	traced_usage_name(&p->usage);
+	p->reads.since_ns = now_ns();
+	p->reads.due_ns = t->due_ns = 0;
+	p->reads.early = 0;
+	p->reads.again = true;
 }

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Which processes are traced: those that the user named, their children, and those that are found
- * to belong to them. It notices when they end, and counts what they use of the machine. What is to
- * be read of a process is its visitor's business. The record of a traced process belongs to its
- * entry in the registry, and to its life: when its end is noticed the record and its descriptor go.
+ * to belong to them. It notices when they end, reads what they have mapped, once for all who want to
+ * know, and counts what they use of the machine. The record of a traced process belongs to its entry
+ * in the registry, and to its life: when its end is noticed the record and its descriptor go.
+ *
+ * The mappings of a process are read when it is new or has called exec, at growing distances while
+ * it loads its libraries, and whenever its address space has another size or somebody asks for it.
  */
 #ifndef ENGINE_LIVE_TRACED_H
 #define ENGINE_LIVE_TRACED_H
@@ -13,6 +16,7 @@
 
 #include "engine/context.h"
 #include "engine/loop.h"
+#include "proc/maps.h"
 #include "session/session.h"
 
 #define TRACED_COMM_BYTES 32 /* as of struct process */
@@ -31,6 +35,19 @@ void traced_usage_note(struct traced_usage *a, struct session *s);
 
 struct traced;
 
+/* When the mappings of a process are read. */
+struct traced_reads {
+	uint64_t since_ns; /* it is new, or has called exec */
+	uint64_t due_ns;   /* the next early read; UINT64_MAX: none */
+	unsigned early;	   /* early reads so far */
+	uint64_t last_ns;  /* 0: never since then */
+	bool again;	   /* at the next scan, whatever its size is */
+	bool has_others; /* it has a ring mapped that is not its own, as children have for a moment */
+	uint64_t vm_bytes; /* its size then */
+	uint32_t threads;  /* 0: not known */
+	bool listed;	   /* its children have been, since it is probed */
+};
+
 struct traced_process {
 	pid_t pid;
 	uint32_t process; /* its index in the registry */
@@ -43,14 +60,23 @@ struct traced_process {
 	uint64_t unread_ns;	  /* its ring has been left out since then; 0: it has not */
 	int reported_error;	  /* of its ring, that has been reported */
 	enum ebt_release release; /* AUTO: not known yet */
+	/* The prober's: */
+	bool probed; /* what it has mapped is attached to */
 	/* private: */
 	struct traced *traced;
+	struct traced_reads reads;
 	struct loop_fd watch; /* its pidfd */
 };
 
 /* Each is called with ctx; none may be NULL. */
 struct traced_hooks {
 	void (*added)(void *ctx, pid_t pid);
+	/* What a process had mapped at read_ns (MAPS_TRACED). p: NULL if there is no record of it, for want
+	 * of descriptors. Not 0 ends the scan. */
+	int (*mapped)(void *ctx, pid_t pid, struct traced_process *p, const struct maps_list *maps,
+		      uint64_t read_ns);
+	/* At read_ns it had mapped what it had the last time. */
+	void (*unchanged)(void *ctx, struct traced_process *p, uint64_t read_ns);
 	void (*ended)(void *ctx,
 		      struct traced_process *p); /* noticed by a scan; it is freed afterwards */
 	void (*changed)(void *ctx);		 /* by the loop: a process has ended, scan */
@@ -68,17 +94,33 @@ int traced_add(struct traced *t, pid_t pid);
  * or -errno; -ESRCH: it has ended. */
 int traced_add_found(struct traced *t, pid_t pid, pid_t parent);
 
+/* The same for one whose fork was reported, so that it is probed already. Without a descriptor for it
+ * its mappings are read all the same. */
+int traced_add_probed(struct traced *t, pid_t pid);
+
 /* NULL: it does not run, or is not traced. Valid until its end is noticed. */
 struct traced_process *traced_find(const struct traced *t, pid_t pid);
 /* True if the process runs, as the kernel has it. */
 bool traced_runs(const struct traced_process *p);
 
+/* Whoever adds processes is notified of each fork of those that are probed: these are asked for
+ * their children once. */
+void traced_forks_are_reported(struct traced *t);
 /*
- * Calls visit for each process that runs, takes in its children if the options say so, and notices
- * who has ended. Processes that are added meanwhile are visited, too. 0, or the first other result
- * of visit, or -errno.
+ * Reads what has changed of each process that runs, takes in its children if the options say so, and
+ * notices who has ended. Processes that are added meanwhile are read, too. 0, or the first other result
+ * of a hook, or -errno.
  */
-int traced_scan(struct traced *t, int (*visit)(struct traced_process *p, void *ctx), void *ctx);
+int traced_scan(struct traced *t);
+/* Only what is due before the next scan: traced_due_ns() is the earliest time (UINT64_MAX: nothing). */
+int traced_scan_due(struct traced *t);
+uint64_t traced_due_ns(const struct traced *t);
+/* Reads the mappings of a process at once. 0, or the result of its hook. */
+int traced_read(struct traced_process *p);
+/* The next scan reads them, whatever is known of them. */
+void traced_read_again(struct traced *t, pid_t pid);
+/* A process, traced or not, has begun another program: it has another name now, and other mappings. */
+void traced_executed(struct traced *t, pid_t pid);
 /* True if children may have been left out of a scan, for want of descriptors. */
 bool traced_is_starved(const struct traced *t);
 /* Calls fn for each process that runs, as the last scan found them. */
@@ -86,7 +128,7 @@ void traced_each(struct traced *t, void (*fn)(struct traced_process *p, void *ct
 unsigned traced_running(const struct traced *t);
 unsigned traced_ended(const struct traced *t); /* of all that were ever traced */
 /* Calls fn for each process that was found since the last call. */
-void traced_found(struct traced *t, void (*fn)(void *ctx, pid_t pid), void *ctx);
+void traced_found(struct traced *t, void (*fn)(void *ctx, struct traced_process *p), void *ctx);
 
 /*
  * Writes what the processes have used to their entries; scans do so now and then, so that the
@@ -96,7 +138,5 @@ void traced_found(struct traced *t, void (*fn)(void *ctx, pid_t pid), void *ctx)
 void traced_read_usage(struct traced *t, bool begin);
 /* Something new is read of a process: scans read usage often for a while. */
 void traced_read_usage_soon(struct traced *t);
-/* A process, traced or not, has begun another program: it has another name now. */
-void traced_renamed(struct traced *t, pid_t pid);
 
 #endif

@@ -25,7 +25,7 @@
 #define DEFAULT_SLACK_NS    10000000u
 #define DRAIN_NS	    1000000u   /* how often the buffer is drained */
 #define DISPATCH_NS	    20000000u  /* a poll takes no longer */
-#define RESCAN_NS	    100000000u /* a new library is found so late at most */
+#define UPDATE_NS	    100000000u /* an attachment that waits for a moment is so late at most */
 /* Of a process, among which a traced one is looked for. They are read one by one while pids may come
  * again: without a limit that might not end. */
 #define MAX_ANCESTORS 64
@@ -49,7 +49,7 @@ struct bpf_source {
 	struct bpf_counts counts;
 	uint64_t complete_ns; /* all that was in the ring buffer at this time has been received */
 	uint64_t drained_ns;  /* the same, by a poll that began then and left nothing */
-	uint64_t rescan_ns;
+	uint64_t update_ns;
 	uint32_t priced;   /* sites with a link each, in the last message about them */
 	bool reported_cut; /* that probes were gone */
 	unsigned reported; /* programs that are missed, a bit for each enum bpf_probe */
@@ -197,12 +197,12 @@ static int bpf_source_poll(struct source *base)
 	if (!err && s->drained_ns == s->records.started_ns)
 		err = bpf_recover(&s->recover, s->kernel, &s->traced, &s->losses,
 				  s->records.started_ns);
-	bpf_traced_scan_young(&s->traced);
-	if (s->records.started_ns >= s->rescan_ns + RESCAN_NS) {
-		bpf_traced_scan_all(&s->traced);
+	bpf_traced_hold_young(&s->traced);
+	if (s->records.started_ns >= s->update_ns + UPDATE_NS) {
+		bpf_traced_update_all(&s->traced);
 		bpf_recover_late(s->kernel, &s->traced, s->records.started_ns);
-		/* Of many processes with many mappings that takes its time. */
-		s->rescan_ns = s->records.started_ns + 4 * (now_ns() - s->records.started_ns);
+		/* Of many processes that takes its time. */
+		s->update_ns = s->records.started_ns + 4 * (now_ns() - s->records.started_ns);
 	}
 	bpf_traced_release(&s->traced, may_release, s);
 	offer_slots(s);
@@ -559,30 +559,12 @@ static int set_up(struct bpf_source *s)
 	return 0;
 }
 
-/* Of an error of a process that is attached to. Writes "what: why" to reason, of BPF_REASON_BYTES;
- * returns err, a negative errno. */
-static int explain(int err, const char *what, char *reason)
-{
-	const char *why = err == -ESRCH	      ? "no such process"
-			  : err == -ETIMEDOUT ? "the kernel did not answer"
-					      : strerror(-err);
-	struct bpf_refusal others = {0};
-	if (err == -EACCES)
-		other_users_check(&others);
-	if (others.err)
-		snprintf(reason, BPF_REASON_BYTES, "%.30s: its files cannot be read: %.190s", what,
-			 others.why);
-	else
-		snprintf(reason, BPF_REASON_BYTES, "%s: %s", what, why);
-	return err;
-}
-
 int bpf_source_new(struct session *session, const struct bpf_options *opt, struct source **ret,
 		   char *reason)
 {
 	struct bpf_source *s = calloc(1, sizeof(*s));
 	if (!s)
-		return explain(-ENOMEM, "bpf", reason);
+		return other_users_explain(-ENOMEM, "bpf", reason);
 	s->base.ops = &bpf_source_ops;
 	s->session = session;
 	s->opt = *opt;
@@ -596,7 +578,7 @@ int bpf_source_new(struct session *session, const struct bpf_options *opt, struc
 			  (opt->attach == BPF_ATTACH_MULTI || uprobe_multi_works());
 	int err = set_up(s);
 	if (err)
-		explain(err, "cannot load the BPF programs", reason);
+		other_users_explain(err, "cannot load the BPF programs", reason);
 	else
 		err = check_features(s, reason);
 	if (err) {
@@ -608,9 +590,9 @@ int bpf_source_new(struct session *session, const struct bpf_options *opt, struc
 				  &s->faults.end);
 	s->base.lanes = s->lanes.lanes;
 	offer_slots(s);
-	s->rescan_ns = now_ns();
-	bpf_recover_init(&s->recover, s->rescan_ns);
-	bpf_losses_init(&s->losses, &s->lanes, &s->traced, s->rescan_ns);
+	s->update_ns = now_ns();
+	bpf_recover_init(&s->recover, s->update_ns);
+	bpf_losses_init(&s->losses, &s->lanes, &s->traced, s->update_ns);
 	*ret = &s->base;
 	return 0;
 }
@@ -686,17 +668,32 @@ void bpf_source_record_code(struct source *base, pid_t pid)
 		code_frames_record(s->code, pid);
 }
 
-int bpf_source_attach(struct source *base, pid_t pid, char *reason)
+static void name_attach(pid_t pid, char ret[64])
+{
+	snprintf(ret, 64, "cannot attach to pid %d", pid);
+}
+
+int bpf_source_trace(struct source *base, pid_t pid, char *reason)
 {
 	struct bpf_source *s = (struct bpf_source *)base;
 	char what[64];
-	snprintf(what, sizeof(what), "cannot attach to pid %d", pid);
+	name_attach(pid, what);
 	if (pid <= 0 || s->records.stopped)
-		return explain(-EINVAL, what, reason);
-	struct bpf_process *proc = add_process(s, pid);
+		return other_users_explain(-EINVAL, what, reason);
+	return add_process(s, pid) ? 0 : other_users_explain(-ENOMEM, what, reason);
+}
+
+int bpf_source_attach(struct source *base, pid_t pid, const struct maps_list *maps,
+		      uint64_t read_ns, char *reason)
+{
+	struct bpf_source *s = (struct bpf_source *)base;
+	struct bpf_process *proc = bpf_traced_find(&s->traced, pid);
+	char what[64];
+	name_attach(pid, what);
 	if (!proc)
-		return explain(-ENOMEM, what, reason);
-	int n = s->opt.pages ? attach_pages(s, proc) : bpf_traced_scan(&s->traced, proc);
+		return other_users_explain(-ESRCH, what, reason);
+	int n = s->opt.pages ? attach_pages(s, proc)
+			     : bpf_traced_scan(&s->traced, proc, maps, read_ns);
 	bool refused = (n == -EPERM || n == -EACCES) && s->link_refusal.err;
 	/* Blame needs no link. */
 	if (refused && s->threads)
@@ -712,9 +709,30 @@ int bpf_source_attach(struct source *base, pid_t pid, char *reason)
 	page_user_end(&s->pages, &proc->pages, now_ns());
 	bpf_traced_end(&s->traced, proc);
 	if (!refused)
-		return explain(n == -ENOENT ? -ESRCH : n, what, reason);
+		return other_users_explain(n == -ENOENT ? -ESRCH : n, what, reason);
 	snprintf(reason, BPF_REASON_BYTES, "%.40s: %s", what, s->link_refusal.why);
 	return n;
+}
+
+int bpf_source_scan(struct source *base, pid_t pid, const struct maps_list *maps, uint64_t read_ns)
+{
+	struct bpf_source *s = (struct bpf_source *)base;
+	struct bpf_process *proc = s->records.stopped ? NULL : bpf_traced_find(&s->traced, pid);
+	if (!proc)
+		return 0;
+	int n = bpf_traced_scan(&s->traced, proc, maps, read_ns);
+	if (!proc->pending && proc->held)
+		bpf_traced_hold_young(&s->traced);
+	s->base.lanes = s->lanes.lanes;
+	return n;
+}
+
+void bpf_source_unchanged(struct source *base, pid_t pid, uint64_t read_ns)
+{
+	struct bpf_source *s = (struct bpf_source *)base;
+	struct bpf_process *proc = bpf_traced_find(&s->traced, pid);
+	if (proc)
+		bpf_traced_unchanged(proc, read_ns);
 }
 
 const struct bpf_refusal *bpf_source_refusal(struct source *base, enum bpf_feature f)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The source of events from BPF programs at the markers of running processes, with thread and CPU.
- * It attaches to each file with markers that a process maps, follows children, exec and new
- * libraries, and removes all probes at its end, also when it is killed: other processes hold the
+ * It attaches to each file with markers that a process maps, as its caller reads it, follows children
+ * and exec, and removes all probes at its end, also when it is killed: other processes hold the
  * links (link_keeper.h). A program whose runtime can be probed at its functions is probed there
  * while its own ring is off. Needs CAP_BPF and CAP_PERFMON, or root.
  *
@@ -26,6 +26,7 @@
 enum bpf_attach { BPF_ATTACH_AUTO, BPF_ATTACH_MULTI, BPF_ATTACH_PERF };
 
 struct inspect;
+struct maps_list;
 struct memory_reader;
 
 struct bpf_options {
@@ -81,9 +82,18 @@ int bpf_source_new(struct session *s, const struct bpf_options *opt, struct sour
 		   char *reason);
 /* A process that has not begun yet: stacks of it will have the names of code that it had mapped. */
 void bpf_source_record_code(struct source *s, pid_t pid);
-/* Attaches to a process. The number of markers attached (0: none there yet), of threads of which pages
- * are watched, or -errno. */
-int bpf_source_attach(struct source *s, pid_t pid, char *reason);
+/* Traces a process from now on, before its mappings are read. 0 or -errno. */
+int bpf_source_trace(struct source *s, pid_t pid, char *reason);
+/* Attaches to what a process that is traced had mapped at read_ns (MAPS_TRACED). The number of markers
+ * attached (0: none there yet), of threads of which pages are watched, or -errno: it is not traced any
+ * more. */
+int bpf_source_attach(struct source *s, pid_t pid, const struct maps_list *maps, uint64_t read_ns,
+		      char *reason);
+/* Attaches to what is new there, and lets go of the process if it was held for that. The number of new
+ * markers (0 also if it is not traced), or -errno. */
+int bpf_source_scan(struct source *s, pid_t pid, const struct maps_list *maps, uint64_t read_ns);
+/* At read_ns the process had mapped what it had at its last scan. */
+void bpf_source_unchanged(struct source *s, pid_t pid, uint64_t read_ns);
 /* The run was asked to end: symbols that take long are given up. */
 void bpf_source_hurry(struct source *s);
 /* Why a feature that the options ask for is missing; NULL: it is there, or not asked for. */

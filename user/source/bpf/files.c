@@ -392,6 +392,7 @@ struct walk {
 	struct bpf_scanner *by;
 	struct bpf_files *files;
 	struct bpf_scan *scan;
+	uint32_t mappings; /* so far */
 	int err;
 };
 
@@ -481,12 +482,11 @@ static bool is_ring(const struct maps_entry *e)
 	return e->shared && e->write && n > tail && !strcmp(e->path + n - tail, suffix);
 }
 
-static int walk_entry(const struct maps_entry *e, void *ctx)
+static int walk_entry(struct walk *w, const struct maps_entry *e)
 {
-	struct walk *w = ctx;
 	struct bpf_files *f = w->files;
 	pid_t pid = w->scan->pid;
-	bool over = ++w->scan->mappings > INSPECT_MAPPINGS || f->files == MAX_FILES;
+	bool over = ++w->mappings > INSPECT_MAPPINGS || f->files == MAX_FILES;
 	if (over)
 		report_incomplete(w->by->env.messages, f, pid);
 	f->has_ring |= is_ring(e);
@@ -595,23 +595,45 @@ bool bpf_files_check(struct bpf_scanner *by, struct bpf_files *f)
 	return loses;
 }
 
-int bpf_files_scan(struct bpf_scanner *by, struct bpf_files *f, struct bpf_scan *scan)
+static void begin_scan(struct bpf_scan *scan)
 {
-	struct walk w = {.by = by, .files = f, .scan = scan};
-	scan->mappings = 0;
 	scan->sites = 0;
 	scan->missed_ns = 0;
 	scan->in_ring = false;
+}
+
+static void update_all(struct walk *w)
+{
+	announce(w->by, w->files);
+	for (uint32_t i = 0; i < w->files->files; i++)
+		update(w, &w->files->file[i]);
+	if (!w->scan->sites)
+		w->scan->sites = w->err;
+}
+
+void bpf_files_scan(struct bpf_scanner *by, struct bpf_files *f, const struct maps_list *maps,
+		    struct bpf_scan *scan)
+{
+	struct walk w = {.by = by, .files = f, .scan = scan};
+	begin_scan(scan);
 	f->has_ring = false;
-	int err = memory_reader_maps(by->env.memory, scan->pid, MAPS_TRACED, walk_entry, &w);
-	if (err < 0)
-		return err;
-	announce(by, f);
+	for (uint32_t i = 0; i < maps->count && !walk_entry(&w, &maps->entry[i]); i++)
+		;
+	update_all(&w);
+}
+
+void bpf_files_update(struct bpf_scanner *by, struct bpf_files *f, struct bpf_scan *scan)
+{
+	begin_scan(scan);
+	update_all(&(struct walk){.by = by, .files = f, .scan = scan});
+}
+
+bool bpf_files_want_scan(const struct bpf_files *f)
+{
+	bool want = false;
 	for (uint32_t i = 0; i < f->files; i++)
-		update(&w, &f->file[i]);
-	if (!scan->sites)
-		scan->sites = w.err;
-	return 0;
+		want |= f->file[i].moved;
+	return want;
 }
 
 void bpf_files_exec(struct bpf_scanner *by, struct bpf_files *f)

@@ -10,6 +10,7 @@
 
 #include "base/map.h"
 #include "base/ptrmap.h"
+#include "proc/maps.h"
 #include "source/bpf/attacher.h"
 
 struct bpf_links {
@@ -106,7 +107,6 @@ struct bpf_scan {
 	uint64_t unwatched_ns; /* what is found now was not watched since then; 0: no matter */
 
 	/* results */
-	uint32_t mappings; /* 0: the process has just ended */
 	int sites;    /* new ones, or -errno if there are none: why the last file that failed did */
 	bool in_ring; /* events that were missed are in the process's ring, and nowhere else */
 	uint64_t
@@ -114,9 +114,13 @@ struct bpf_scan {
 };
 
 void bpf_files_init(struct bpf_files *f);
-/* Reads the mappings, attaches to what is new, and updates what is there. 0, or -errno if the
- * mappings cannot be read. */
-int bpf_files_scan(struct bpf_scanner *by, struct bpf_files *f, struct bpf_scan *scan);
+/* Attaches to what is new among the mappings (MAPS_TRACED), and updates what is there. */
+void bpf_files_scan(struct bpf_scanner *by, struct bpf_files *f, const struct maps_list *maps,
+		    struct bpf_scan *scan);
+/* Attaches to and detaches from what is there, as time and the attachers have it. */
+void bpf_files_update(struct bpf_scanner *by, struct bpf_files *f, struct bpf_scan *scan);
+/* True if the next scan attaches to a file that it could not, or whose probes are gone. */
+bool bpf_files_want_scan(const struct bpf_files *f);
 /* Ends what has lost its probes, as the process was killed that held them: the next scan attaches
  * again. True if events are missing for that. */
 bool bpf_files_check(struct bpf_scanner *by, struct bpf_files *f);

@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -101,4 +102,20 @@ void other_users_check(struct bpf_refusal *ret)
 	if (!has_others || !privilege_has(&p, CAP_DAC_READ_SEARCH))
 		lacking |= 1ull << CAP_DAC_READ_SEARCH;
 	bpf_refuse_others(&p, lacking, ret);
+}
+
+int other_users_explain(int err, const char *what, char *reason)
+{
+	const char *why = err == -ESRCH	      ? "no such process"
+			  : err == -ETIMEDOUT ? "the kernel did not answer"
+					      : strerror(-err);
+	struct bpf_refusal others = {0};
+	if (err == -EACCES)
+		other_users_check(&others);
+	if (others.err)
+		snprintf(reason, BPF_REASON_BYTES, "%.30s: its files cannot be read: %.190s", what,
+			 others.why);
+	else
+		snprintf(reason, BPF_REASON_BYTES, "%s: %s", what, why);
+	return err;
 }

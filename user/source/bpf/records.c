@@ -230,9 +230,6 @@ static void receive_control(struct bpf_records *s, struct bpf_process *proc, uin
 	static const enum bpf_change changes[] = {BPF_RING_STARTED, BPF_RING_STOPPED,
 						  BPF_RING_FILLS, BPF_RING_NEEDED};
 	unsigned i = (unsigned)site - EBT_SITE_RING_START;
-	/* The library of the ring may have been loaded just now, with markers of its own. */
-	if (site == EBT_SITE_RING_START && !s->stopped)
-		bpf_traced_scan(s->opt.traced, proc);
 	if (i < sizeof(changes) / sizeof(*changes))
 		bpf_traced_notify(s->opt.traced, proc->pid, changes[i], ts);
 }

@@ -77,8 +77,6 @@ static void bpf_unseen_done(struct bpf_unseen *u, struct processes *ps)
 	*u = (struct bpf_unseen){0};
 }
 
-/* A process is scanned so often in its first 32 ms, at doubling distances. */
-#define YOUNG_SCANS 6
 /* To look into a file that is larger takes too long to be held. */
 #define MAX_HELD_BYTES (64 << 20)
 #define MAX_HELD_NS    50000000ull
@@ -207,45 +205,56 @@ static void check_links(struct bpf_traced *t, struct bpf_process *proc)
 		t->opt.cut(t->opt.ctx, proc->process, proc->scanned_ns, now_ns());
 }
 
-int bpf_traced_scan(struct bpf_traced *t, struct bpf_process *proc)
+/* What a scan or an update has found of a process. */
+static void report_scan(struct bpf_traced *t, struct bpf_process *proc, const struct bpf_scan *scan)
 {
-	struct bpf_scan scan = {
+	if (scan->missed_ns && t->opt.unwatched)
+		t->opt.unwatched(t->opt.ctx, proc->process, scan->missed_ns,
+				 proc->held_ns ? proc->held_ns : now_ns());
+	if (scan->in_ring)
+		bpf_traced_notify(t, proc->pid, BPF_RING_NEEDED, 0);
+	/* Its files can be read when it has ended, if they were opened before. */
+	if (scan->sites > 0 && t->by.env.allocs && t->opt.code)
+		code_map_read(t->opt.code, &proc->allocs.code, proc->pid, false);
+}
+
+static struct bpf_scan scan_of(const struct bpf_process *proc)
+{
+	return (struct bpf_scan){
 		.slot = proc->slot,
 		.pid = proc->pid,
 		.since_ns = proc->since_ns,
+		.begun_ns = now_ns(),
 		.unwatched_ns = proc->scanned_ns ? proc->scanned_ns : proc->born_ns,
 	};
-	uint64_t begin = now_ns();
+}
+
+int bpf_traced_scan(struct bpf_traced *t, struct bpf_process *proc, const struct maps_list *maps,
+		    uint64_t read_ns)
+{
 	if (proc->ended)
 		return 0;
 	proc->pending = false;
-	if (t->opt.no_files) {
-		proc->scans = YOUNG_SCANS;
-		proc->unmapped = true; /* not known: look whether it has ended */
-		return 0;
-	}
-	if (proc->scans < YOUNG_SCANS)
-		proc->scans++;
+	/* Not known: look whether it has ended. */
+	proc->unmapped = !maps->count || t->opt.no_files;
+	if (t->opt.no_files || maps->err)
+		return t->opt.no_files ? 0 : maps->err;
 	check_links(t, proc);
-	scan.begun_ns = now_ns();
-	int err = bpf_files_scan(&t->by, &proc->files, &scan);
-	proc->unmapped = !scan.mappings;
-	if (err < 0)
-		return err;
-	if (scan.missed_ns && t->opt.unwatched)
-		t->opt.unwatched(t->opt.ctx, proc->process, scan.missed_ns,
-				 proc->held_ns ? proc->held_ns : now_ns());
-	if (scan.in_ring)
-		bpf_traced_notify(t, proc->pid, BPF_RING_NEEDED, 0);
-	/* Its files can be read when it has ended, if they were opened before. */
-	if (scan.sites > 0 && t->by.env.allocs && t->opt.code)
-		code_map_read(t->opt.code, &proc->allocs.code, proc->pid, false);
+	struct bpf_scan scan = scan_of(proc);
+	bpf_files_scan(&t->by, &proc->files, maps, &scan);
+	report_scan(t, proc, &scan);
 	/* Of one that has just ended nothing is mapped. */
-	if (scan.mappings) {
-		proc->scanned_ns = begin;
+	if (maps->count) {
+		proc->scanned_ns = read_ns;
 		forget_path(proc);
 	}
 	return scan.sites;
+}
+
+void bpf_traced_unchanged(struct bpf_process *proc, uint64_t read_ns)
+{
+	if (proc->scanned_ns && proc->scanned_ns < read_ns)
+		proc->scanned_ns = read_ns;
 }
 
 static void make_young(struct bpf_traced *t, struct bpf_process *proc)
@@ -265,12 +274,6 @@ void bpf_traced_fork(struct bpf_traced *t, struct bpf_process *proc,
 		proc->parent_serial = parent->serial;
 	}
 	make_young(t, proc);
-}
-
-/* A new program maps its libraries in its first milliseconds. */
-static uint64_t young_ns(const struct bpf_process *proc)
-{
-	return proc->since_ns + (500000ull << proc->scans);
 }
 
 /* Whether there is something to probe in a process that has not been scanned: 1 or 0, or -ENOENT if
@@ -326,22 +329,17 @@ static void hold_new(struct bpf_traced *t)
 	}
 }
 
-void bpf_traced_scan_young(struct bpf_traced *t)
+void bpf_traced_hold_young(struct bpf_traced *t)
 {
-	uint64_t now = now_ns();
 	if (t->opt.hold)
 		hold_new(t);
 	uint32_t left = 0;
 	for (uint32_t i = 0; i < t->youngs; i++) {
 		struct bpf_process *proc = t->slot[t->young[i]];
-		bool due = proc->pending || (proc->scans < YOUNG_SCANS && now >= young_ns(proc));
-		if (proc->held && now_ns() > proc->held_ns + MAX_HELD_NS)
+		if (proc->held &&
+		    (!proc->pending || proc->ended || now_ns() > proc->held_ns + MAX_HELD_NS))
 			let_go(proc);
-		if (!proc->ended && due)
-			bpf_traced_scan(t, proc);
-		if (proc->held)
-			let_go(proc);
-		proc->young = proc->held || (!proc->ended && proc->scans < YOUNG_SCANS);
+		proc->young = proc->held || (!proc->ended && proc->pending);
 		if (proc->young)
 			t->young[left++] = proc->slot;
 	}
@@ -399,17 +397,26 @@ void bpf_traced_exec(struct bpf_traced *t, struct bpf_process *proc, uint64_t ts
 	forget_path(proc);
 	proc->exe_path = program->path ? strdup(program->path) : NULL;
 	proc->parent = EBT_NO_SLOT;
-	proc->scans = 0;
 	make_young(t, proc);
 	bpf_files_exec(&t->by, &proc->files);
 }
 
-void bpf_traced_scan_all(struct bpf_traced *t)
+static void update(struct bpf_traced *t, struct bpf_process *proc)
+{
+	check_links(t, proc);
+	struct bpf_scan scan = scan_of(proc);
+	bpf_files_update(&t->by, &proc->files, &scan);
+	report_scan(t, proc, &scan);
+	if (bpf_files_want_scan(&proc->files))
+		bpf_traced_notify(t, proc->pid, BPF_UNPROBED, 0);
+}
+
+void bpf_traced_update_all(struct bpf_traced *t)
 {
 	bpf_links_check_foreign(&t->by.links, &t->by.env, now_ns());
 	for (uint32_t i = 0; i < t->slots; i++)
-		if (t->slot[i])
-			bpf_traced_scan(t, t->slot[i]);
+		if (t->slot[i] && !t->slot[i]->ended && !t->opt.no_files)
+			update(t, t->slot[i]);
 }
 
 /* ---- ends ---- */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Which processes are traced, by slot: how each came to be, what it runs, and its end. The
- * registry's entries refer to them (struct process, in_bpf). Each is scanned for files to probe: at
- * once when it is new or has called exec, at growing distances while it loads its libraries, and
- * then with all others. A new process can be held while it is scanned.
+ * Which processes are traced, by slot: how each came to be, what it runs, and its end. The registry's
+ * entries refer to them (struct process, in_bpf). What each has mapped is read by the caller, who is
+ * notified when that is due: the process is new, or has called exec, or a file could not be probed. A
+ * new process can be held until then.
  *
  * The kernel assigns slots to the children of traced processes. Free slots are used round-robin:
  *
@@ -60,17 +60,16 @@ struct bpf_process {
 	uint64_t since_ns;   /* added, or its last exec */
 	uint64_t born_ns;    /* its last fork or exec; 0: it ran when it was attached to */
 	uint64_t scanned_ns; /* when its mappings were read last; 0: never since then */
-	bool unmapped;	     /* at its last scan it had none: it may have ended */
+	bool unmapped;	     /* it had none then: it may have ended */
 	uint64_t exe_dev, exe_inode;
 	char *exe_path; /* of its last exec, until it has been scanned; or NULL */
 	uint32_t
 		parent; /* its slot and serial, of a process that has not called exec; EBT_NO_SLOT */
 	uint64_t parent_serial;
 	bool young;	  /* among the young ones of bpf_traced */
-	bool pending;	  /* to be scanned as soon as possible */
+	bool pending;	  /* its mappings have not been read since it was born, or called exec */
 	bool held;	  /* by hold_begin() */
 	uint64_t held_ns; /* since then; 0: it runs */
-	uint8_t scans;	  /* scans since then; see young_ns() */
 	struct bpf_files files;
 	struct alloc_process allocs;
 	struct page_user pages;
@@ -88,12 +87,11 @@ enum bpf_change {
 	BPF_RING_STARTED,
 	BPF_RING_STOPPED,
 	BPF_RING_FILLS, /* another part of a ring was written: read it before it wraps */
-	/* Its ring alone has what it does from ts on; 0: what it did before its probes were
-	 * there. */
-	BPF_RING_NEEDED,
+	BPF_RING_NEEDED, /* its ring alone has what it does from ts on; 0: what it did before its probes were there */
 	BPF_FORKED, /* pid is the child */
 	BPF_EXECED,
 	BPF_EXITED,
+	BPF_UNPROBED, /* a file could not be probed, or its probes are gone: read its mappings again */
 };
 
 struct bpf_traced_options {
@@ -133,7 +131,7 @@ struct bpf_traced {
 	uint32_t frees, first_free, slots_room;
 	uint8_t *state;		    /* by slot: enum bpf_slot_state */
 	uint32_t in_kernel;	    /* slots in state IN_KERNEL or LOST */
-	uint32_t *young, youngs;    /* slots that are scanned by themselves; room for all */
+	uint32_t *young, youngs;    /* slots of those that are pending or held; room for all */
 	struct bpf_process **ended; /* not yet released, in order of their end */
 	uint32_t ends, ends_room;
 	uint64_t last_serial;	/* processes that were ever added */
@@ -169,8 +167,7 @@ struct bpf_process *bpf_traced_add(struct bpf_traced *t, uint32_t slot, pid_t pi
 /* Adds a living process, entering it into the registry. start: NULL if not known. */
 struct bpf_process *bpf_traced_begin(struct bpf_traced *t, uint32_t slot, pid_t pid,
 				     const struct process_start *start);
-/* Adds a process that the kernel has put into this slot: it gets its links at the next
- * bpf_traced_scan_young(). now_ns: when one that had its pid has ended at the latest. */
+/* Adds a process that the kernel has put into this slot: it gets its links at its first scan. now_ns: when one that had its pid has ended at the latest. */
 void bpf_traced_add_child(struct bpf_traced *t, pid_t pid, uint32_t slot,
 			  const struct bpf_birth *birth, uint64_t now_ns);
 /* Begins to watch the pages of a process that runs already. 0, or as page_user_begin(). */
@@ -201,8 +198,12 @@ static inline void bpf_traced_notify(const struct bpf_traced *t, pid_t pid, enum
 		t->opt.changed(t->opt.ctx, pid, change, ts);
 }
 
-/* Attaches to what is new in the process. The number of new sites, or -errno. */
-int bpf_traced_scan(struct bpf_traced *t, struct bpf_process *proc);
+/* Attaches to what is new among the process's mappings, as they were at read_ns. The number of new
+ * sites, or -errno. */
+int bpf_traced_scan(struct bpf_traced *t, struct bpf_process *proc, const struct maps_list *maps,
+		    uint64_t read_ns);
+/* The mappings were at read_ns as they were at the last scan. */
+void bpf_traced_unchanged(struct bpf_process *proc, uint64_t read_ns);
 /* The process is new, born at `ts` as a child of `parent` (NULL: not known). */
 void bpf_traced_fork(struct bpf_traced *t, struct bpf_process *proc,
 		     const struct bpf_process *parent, uint64_t ts);
@@ -211,9 +212,10 @@ void bpf_traced_exec(struct bpf_traced *t, struct bpf_process *proc, uint64_t ts
 		     const struct bpf_program *program);
 /* No process may be probed by this program: it was refused, and some process needs it. */
 void bpf_traced_refuse(struct bpf_traced *t, enum bpf_probe program);
-/* Scans those that are new, and again those that still load their libraries. */
-void bpf_traced_scan_young(struct bpf_traced *t);
-void bpf_traced_scan_all(struct bpf_traced *t);
+/* Holds those that are new, and lets go of those that have been scanned, or held for too long. */
+void bpf_traced_hold_young(struct bpf_traced *t);
+/* Attaches and detaches as time has it, and checks that the probes are still there. */
+void bpf_traced_update_all(struct bpf_traced *t);
 /* The process is no more, or no more traced: detaches. */
 void bpf_traced_end(struct bpf_traced *t, struct bpf_process *proc);
 /* The process has ended, at ts: its pages and its entry in the registry end with it. */

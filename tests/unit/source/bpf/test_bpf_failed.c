@@ -13,6 +13,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "proc/memory_reader.h"
 #include "runtime/inspect.h"
 #include "source/bpf/traced.h"
 #include "tests/tap.h"
@@ -88,6 +89,17 @@ static struct bpf_process *begin(struct bpf_traced *t, pid_t pid)
 	return proc;
 }
 
+/* As the engine does: what the process has mapped by now. */
+static int scan_now(struct bpf_traced *t, struct bpf_process *proc)
+{
+	struct maps_list maps;
+	uint64_t read_ns = now_ns();
+	memory_reader_list(NULL, proc->pid, MAPS_TRACED, &maps);
+	int n = bpf_traced_scan(t, proc, &maps, read_ns);
+	maps_list_done(&maps);
+	return n;
+}
+
 static void finish(struct bpf_traced *t)
 {
 	struct inspect *in = t->by.inspect;
@@ -101,9 +113,9 @@ static void test_ended(pid_t pid)
 	struct bpf_process *proc = begin(&t, pid);
 	answer = -ESRCH;
 	bpf_traced_fork(&t, proc, NULL, 1000);
-	is(bpf_traced_scan(&t, proc), -ESRCH, "a process ends while it is attached to");
+	is(scan_now(&t, proc), -ESRCH, "a process ends while it is attached to");
 	is(reports, 0, "until its end is known nothing is reported");
-	is(bpf_traced_scan(&t, proc), 0, "another scan");
+	is(scan_now(&t, proc), 0, "another scan");
 	is(attempts, 1, "makes no second attempt");
 	uint64_t before = now_ns();
 	bpf_traced_end(&t, proc);
@@ -120,13 +132,13 @@ static void test_exec(pid_t pid)
 	struct bpf_process *proc = begin(&t, pid);
 	answer = -EPERM;
 	uint64_t before = now_ns();
-	bpf_traced_scan(&t, proc);
+	scan_now(&t, proc);
 	bpf_traced_exec(&t, proc, UINT64_MAX, &(struct bpf_program){.dev = 1, .inode = 1});
 	ok(reports == 1 && reported_since <= before && reported_since >= began &&
 		   reported_until == UINT64_MAX,
 	   "of a process that ran before it was attached to, from then to its next program");
 	answer = 0;
-	ok(bpf_traced_scan(&t, proc) > 0, "in which it is probed");
+	ok(scan_now(&t, proc) > 0, "in which it is probed");
 	is(reports, 2, "and what that did before");
 	ok(reported_since == UINT64_MAX, "since it began");
 	finish(&t);
@@ -147,7 +159,7 @@ static uint64_t child_of(struct bpf_traced *t, const struct bpf_process *parent,
 	reported_since = 0;
 	bpf_traced_fork(t, child, parent, 1000);
 	if (scan)
-		bpf_traced_scan(t, child);
+		scan_now(t, child);
 	bpf_traced_exec(t, child, 2000, &(struct bpf_program){.dev = 1, .inode = 1});
 	uint64_t since = reported_since;
 	bpf_traced_end(t, child);
@@ -162,7 +174,7 @@ static void test_child(pid_t pid)
 	log_level = LOG_QUIET; /* what its children execute is not known */
 	is(child_of(&t, proc, false), 0,
 	   "of a child of a process without probes nothing is missed");
-	ok(bpf_traced_scan(&t, proc) > 0, "of one that is probed");
+	ok(scan_now(&t, proc) > 0, "of one that is probed");
 	is(child_of(&t, proc, false), 1000, "what a child did until its exec");
 	is(reported_until, 2000, "and no longer");
 	is(child_of(&t, proc, true), 0, "unless it was scanned before");
@@ -176,11 +188,11 @@ static void test_starved(pid_t pid)
 	struct bpf_process *proc = begin(&t, pid);
 	answer = -EMFILE;
 	bpf_traced_fork(&t, proc, NULL, 1000);
-	is(bpf_traced_scan(&t, proc), -EMFILE, "no descriptor is left");
-	is(bpf_traced_scan(&t, proc), -EMFILE, "nor at the next scan");
+	is(scan_now(&t, proc), -EMFILE, "no descriptor is left");
+	is(scan_now(&t, proc), -EMFILE, "nor at the next scan");
 	is(reports, 0, "what is missed is not known yet");
 	answer = 0;
-	ok(bpf_traced_scan(&t, proc) > 0, "then there is one");
+	ok(scan_now(&t, proc) > 0, "then there is one");
 	ok(reports == 1 && reported_since == 1000,
 	   "and what was missed is reported, from the beginning");
 	finish(&t);
@@ -193,7 +205,7 @@ static void test_starved(pid_t pid)
 		last = fd;
 	/* For the mappings, but for none of the files. */
 	close(last);
-	is(bpf_traced_scan(&t, proc), -EMFILE, "no file of the process can be opened");
+	is(scan_now(&t, proc), -EMFILE, "no file of the process can be opened");
 	bpf_traced_end(&t, proc);
 	for (int fd = null; fd < last; fd++)
 		close(fd);

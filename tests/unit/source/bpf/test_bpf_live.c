@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* The BPF source on real processes: tests/prog/markers_x86_64.c, linked in every way. */
 #include "source/bpf/bpf.h"
+
+#include "base/clock.h"
+#include "proc/memory_reader.h"
 #include "tests/tap.h"
 
 #include <fcntl.h>
@@ -106,9 +109,51 @@ static void drain(struct session *session, struct source *s, struct seen *seen)
 				note(session, seen, lane, &ev[i]);
 }
 
+/* Those whose mappings are to be read, as the engine does. */
+static struct {
+	pid_t pid[CHILDREN];
+	unsigned count;
+} changed_pids;
+
+static void note_change(void *ctx, pid_t pid, enum bpf_change change, uint64_t ts)
+{
+	(void)ctx;
+	(void)ts;
+	bool wants = change == BPF_FORKED || change == BPF_EXECED || change == BPF_RING_STARTED ||
+		     change == BPF_UNPROBED;
+	if (wants && changed_pids.count < CHILDREN)
+		changed_pids.pid[changed_pids.count++] = pid;
+}
+
+static int attach(struct source *s, pid_t pid, char *reason)
+{
+	struct maps_list maps;
+	int n = bpf_source_trace(s, pid, reason);
+	if (n)
+		return n;
+	uint64_t read_ns = now_ns();
+	memory_reader_list(NULL, pid, MAPS_TRACED, &maps);
+	n = bpf_source_attach(s, pid, &maps, read_ns, reason);
+	maps_list_done(&maps);
+	return n;
+}
+
+static void scan_changed(struct source *s)
+{
+	for (unsigned i = 0; i < changed_pids.count; i++) {
+		struct maps_list maps;
+		uint64_t read_ns = now_ns();
+		memory_reader_list(NULL, changed_pids.pid[i], MAPS_TRACED, &maps);
+		bpf_source_scan(s, changed_pids.pid[i], &maps, read_ns);
+		maps_list_done(&maps);
+	}
+	changed_pids.count = 0;
+}
+
 static void follow(struct session *session, struct source *s, struct seen *seen)
 {
 	source_poll(s);
+	scan_changed(s);
 	drain(session, s, seen);
 	usleep(1000);
 }
@@ -131,7 +176,9 @@ static struct source *new_source(struct session *session, const struct bpf_optio
 {
 	struct source *s = NULL;
 	char reason[BPF_REASON_BYTES];
-	if (bpf_source_new(session, opt, &s, reason))
+	struct bpf_options with = *opt;
+	with.changed = note_change;
+	if (bpf_source_new(session, &with, &s, reason))
 		diag("%s", reason);
 	return s;
 }
@@ -148,7 +195,7 @@ static void check_counts(const char *what, const char *path, const struct bpf_op
 		return;
 	}
 	struct source *s = new_source(session, opt);
-	int sites = s ? bpf_source_attach(s, p.pid, reason) : -1;
+	int sites = s ? attach(s, p.pid, reason) : -1;
 	ok(sites == 3, "%s: its three markers are found (%d %s)", what, sites, reason);
 	if (sites > 0) {
 		is_str(ask(&p, 's'), "3 cc", "attached, the semaphore counts the sites");
@@ -204,7 +251,7 @@ static void check_children(const char *path)
 		return;
 	}
 	struct source *s = new_source(session, &(struct bpf_options){0});
-	is(bpf_source_attach(s, p.pid, reason), 3, "a parent is attached to");
+	is(attach(s, p.pid, reason), 3, "a parent is attached to");
 	uint32_t child = (uint32_t)atoi(ask(&p, 'c'));
 	/* The poll that reads of its fork attaches to it. */
 	follow_until(session, s, &seen, &seen.fork, 1);
@@ -237,7 +284,7 @@ static void check_many(const char *path)
 		return;
 	}
 	struct source *s = new_source(session, &(struct bpf_options){0});
-	is(bpf_source_attach(s, p.pid, reason), 3, "a parent of many is attached to");
+	is(attach(s, p.pid, reason), 3, "a parent of many is attached to");
 	fputc('n', p.in);
 	fflush(p.in);
 	struct pollfd done = {.fd = fileno(p.out), .events = POLLIN};
@@ -268,7 +315,7 @@ static void check_drops(const char *path)
 		return;
 	}
 	struct source *s = new_source(session, &(struct bpf_options){.ring_bytes = 4096});
-	is(bpf_source_attach(s, p.pid, reason), 3, "a source with one page attaches");
+	is(attach(s, p.pid, reason), 3, "a source with one page attaches");
 	ask(&p, 'f');
 	stop(session, s, &seen);
 	bpf_source_counts(s, &counts);
@@ -297,7 +344,7 @@ static void check_deleted(const char *path)
 		return;
 	}
 	struct source *s = new_source(session, &(struct bpf_options){0});
-	is(bpf_source_attach(s, p.pid, reason), 3, "a deleted program is attached to");
+	is(attach(s, p.pid, reason), 3, "a deleted program is attached to");
 	ask(&p, 'f');
 	stop(session, s, &seen);
 	is(seen.begin, ROUNDS, "a deleted program's events are received");
@@ -321,7 +368,7 @@ static void check_two(const char *path)
 	pid_t other = fork();
 	if (!other) {
 		struct source *mine = new_source(session, &(struct bpf_options){0});
-		char c = mine && bpf_source_attach(mine, p.pid, reason) == 3 ? 'y' : 'n';
+		char c = mine && attach(mine, p.pid, reason) == 3 ? 'y' : 'n';
 		if (write(ready[1], &c, 1) == 1)
 			pause();
 		_exit(1);
@@ -329,7 +376,7 @@ static void check_two(const char *path)
 	char c = 'n';
 	ok(read(ready[0], &c, 1) == 1 && c == 'y', "another tracer attaches");
 	struct source *s = new_source(session, &(struct bpf_options){0});
-	is(bpf_source_attach(s, p.pid, reason), 3, "a second tracer attaches");
+	is(attach(s, p.pid, reason), 3, "a second tracer attaches");
 	ask(&p, 'f');
 	stop(session, s, &seen);
 	is(seen.begin, ROUNDS, "the second received everything");
@@ -363,7 +410,7 @@ static void check_zombie(void)
 	siginfo_t info;
 	waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT);
 	struct source *s = new_source(session, &(struct bpf_options){0});
-	ok(s && bpf_source_attach(s, pid, reason) <= 0, "nothing of a zombie is probed");
+	ok(s && attach(s, pid, reason) <= 0, "nothing of a zombie is probed");
 	for (int i = 0; i < 60000 && s && !has_ended(session, pid); i++)
 		follow(session, s, &seen);
 	ok(has_ended(session, pid), "and soon it has ended, though no record reports it");
@@ -391,7 +438,7 @@ int main(void)
 	struct session *session = NULL;
 	session_new(&session);
 	struct source *s = new_source(session, &(struct bpf_options){0});
-	ok(s && bpf_source_attach(s, 0x3ffffffe, reason) < 0, "a pid that is nobody is refused");
+	ok(s && attach(s, 0x3ffffffe, reason) < 0, "a pid that is nobody is refused");
 	ok(strstr(reason, "no such process"), "and the reason says so");
 	source_free(s);
 	session_free(session);

@@ -165,15 +165,15 @@ int main(void)
 	test_path(path);
 	is(life_from(40, "/dev/null"), 0,
 	   "of a process of a file that cannot be found nothing is told");
-	bpf_traced_scan_young(&t);
+	bpf_traced_hold_young(&t);
 	is(told_since, 0, "as long as it is unknown");
 	is(bpf_unseen_unknown(&t.unseen), 1, "but that it is unknown is counted");
 	ok(t.by.inspect && !inspect_file(t.by.inspect, fd, &budget, &file) && file.markers,
 	   "a file with something to probe is known");
-	bpf_traced_scan_young(&t);
+	bpf_traced_hold_young(&t);
 	is(told_since, 40, "then that the process was not watched is told");
 	told_since = 0;
-	bpf_traced_scan_young(&t);
+	bpf_traced_hold_young(&t);
 	is(told_since, 0, "once");
 	is(bpf_unseen_unknown(&t.unseen), 0, "and is not unknown any more");
 	struct inspect *inspect = t.by.inspect;

@@ -1,0 +1,33 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# What it costs to follow children: their mappings are read when they are new, and again only if
+# something may have changed.
+. tests/lib.sh
+need_file "$O/ebtrace"
+
+# A hundred children, ten at a time, that live for 40 ms and map nothing, beside a program that has
+# something to trace.
+cat >"$TMP/children.pl" <<'END'
+require POSIX;
+my $loop = fork() || exec @ARGV;
+for (1 .. 10) {
+	my @children = map { fork() || do { select(undef, undef, undef, 0.04); POSIX::_exit(0) } } 1 .. 10;
+	waitpid($_, 0) for @children;
+}
+waitpid($loop, 0);
+END
+for mode in ring auto; do
+	"$O/ebtrace" trace -vv --mode $mode -f ebt -o "$TMP/out" -- \
+		perl "$TMP/children.pl" "$O/tests/prog/loop" 1 >"$TMP/said" 2>"$TMP/err"
+	is "$?" 0 "$mode: a hundred children are followed" || diag "$(tail -5 "$TMP/err")"
+	read -r processes reads sizes < <(sed -n \
+		's/^ebtrace: \([0-9]*\) processes: mappings read \([0-9]*\) times, sizes \([0-9]*\),.*/\1 \2 \3/p' "$TMP/err")
+	# On a busy machine some have ended before they are noticed.
+	[ "${processes:-0}" -ge 30 ]
+	ok $? "$mode: most of them" || diag "$processes processes"
+	# The other two execute programs and load libraries.
+	[ "${reads:-1000}" -le $((2 * processes + 36)) ]
+	ok $? "$mode: their mappings are read at most twice each"
+	diag "$processes processes, $reads reads of mappings, $sizes of sizes"
+done
+done_testing
