@@ -136,6 +136,14 @@ int histogram_merge(struct histogram *h, const struct histogram *other)
 	return 0;
 }
 
+int histogram_copy(struct histogram *h, const struct histogram *other)
+{
+	int err = histogram_merge(h, other);
+	h->mean = other->mean;
+	h->m2 = other->m2;
+	return err;
+}
+
 /* The value of this rank, from 1. */
 static uint64_t value_of_rank(const struct histogram *h, uint64_t rank)
 {

@@ -49,6 +49,8 @@ static inline void histogram_count_at(struct histogram *h, uint64_t *place, uint
 }
 /* Adds the values of another. 0, or -ENOMEM: `h` is as before. */
 int histogram_merge(struct histogram *h, const struct histogram *other);
+/* Makes an empty one equal to another, to the last bit. 0 or -ENOMEM. */
+int histogram_copy(struct histogram *h, const struct histogram *other);
 /*
  * The percentile by nearest rank: the smallest value such that at least parts/HISTOGRAM_WHOLE of
  * all values are not above it. 0 parts: the minimum. Of an empty histogram 0.

@@ -331,6 +331,29 @@ static int cut_all(struct tracks *t, bool in_ring, uint64_t ns)
 	return err;
 }
 
+static int each_open(const struct track *k, uint64_t ns, tracks_open_fn *fn, void *ctx)
+{
+	uint64_t end_ns = ns > k->last_ns ? ns : k->last_ns, inner_ns = 0;
+	int err = 0;
+	for (unsigned depth = k->depth; depth-- > 0 && !err;) {
+		struct track_span span = k->open[depth];
+		span.inner_ns += inner_ns;
+		inner_ns = end_ns - span.begin_ns;
+		err = fn(ctx, k, &span, depth, end_ns);
+	}
+	return err;
+}
+
+int tracks_each_open(const struct tracks *t, uint32_t lane, uint64_t end_ns, tracks_open_fn *fn,
+		     void *ctx)
+{
+	const struct group *g = ptrarray_get(&t->groups, lane);
+	int err = 0;
+	for (const struct link *l = g ? g->open.last : NULL; l && !err; l = l->prev)
+		err = each_open(&OF_LINK(l, struct stack, in_group)->track, end_ns, fn, ctx);
+	return err;
+}
+
 /* The one rule for losses, as the header has it. */
 static int lose(struct tracks *t, const struct ebt_event *ev)
 {

@@ -87,6 +87,13 @@ int tracks_push_to(struct tracks *t, struct track *track, const struct ebt_event
 int tracks_forget(struct tracks *t, uint32_t process, uint64_t end_ns);
 /* Ends all open spans, at this moment or the last of their track, whichever is later. */
 int tracks_end(struct tracks *t, uint64_t end_ns);
+/* What tracks_each_open() calls. A return value other than 0 ends it, which returns that. */
+typedef int tracks_open_fn(void *ctx, const struct track *t, const struct track_span *s,
+			   unsigned depth, uint64_t end_ns);
+/* Calls fn for each open span of a lane of the registry as a loss at end_ns would end them, in the
+ * same order and with the same moments; nothing ends. */
+int tracks_each_open(const struct tracks *t, uint32_t lane, uint64_t end_ns, tracks_open_fn *fn,
+		     void *ctx);
 /* The track of the phases of the event's lane, made if it is new; valid until the visitor's
  * forget(). NULL: -ENOMEM. */
 struct track *tracks_of(struct tracks *t, const struct ebt_event *ev);

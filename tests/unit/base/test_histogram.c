@@ -128,7 +128,7 @@ static void check(const char *name, uint64_t (*draw)(void))
 
 int main(void)
 {
-	struct histogram h = {0}, none = {0};
+	struct histogram h = {0}, none = {0}, copy = {0};
 	ok(!histogram_at(&h, 500000) && histogram_mean(&h) == 0 && histogram_stddev(&h) == 0,
 	   "an empty one says 0");
 	is(histogram_merge(&h, &none), 0, "nothing merged into nothing");
@@ -140,6 +140,13 @@ int main(void)
 	histogram_add(&h, UINT64_MAX);
 	is(h.max == UINT64_MAX && histogram_at(&h, HISTOGRAM_WHOLE) == UINT64_MAX, 1,
 	   "the greatest value of all is counted");
+	ok(!histogram_copy(&copy, &h) && copy.count == h.count && copy.sum == h.sum &&
+		   copy.min == h.min && copy.max == h.max && copy.mean == h.mean &&
+		   copy.m2 == h.m2 && histogram_at(&copy, 334) == 1,
+	   "a copy is the same to the last bit");
+	histogram_add(&copy, 5);
+	is(h.count, 3001, "and its own");
+	histogram_done(&copy);
 	histogram_done(&h);
 	check("uniform", uniform);
 	check("any magnitude", any_magnitude);
