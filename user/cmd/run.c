@@ -5,10 +5,12 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/plural.h"
 #include "cmd/commands.h"
 #include "cmd/message.h"
+#include "engine/loop.h"
 #include "engine/run.h"
 #include "stream/loss.h"
 
@@ -32,10 +34,11 @@ int run_session(const struct opts *o,
 /* Progress of a run on a terminal: the events so far. */
 struct progress {
 	const struct session *session;
+	struct loop_timer timer;
 	bool shown; /* on the last line of stderr */
 };
 
-static void show_progress(void *ctx)
+static int show_progress(void *ctx)
 {
 	struct progress *p = ctx;
 	char lost[LOSS_TEXT_BYTES];
@@ -43,6 +46,20 @@ static void show_progress(void *ctx)
 	fprintf(stderr, "\rebtrace: %" PRIu64 " event%s, %s ", totals.events, plural(totals.events),
 		loss_text(&totals, lost));
 	p->shown = true;
+	return 0;
+}
+
+static int join_loop(void *ctx, struct loop *l)
+{
+	struct progress *p = ctx;
+	p->timer = (struct loop_timer){.fn = show_progress, .ctx = p, .period_ns = PROGRESS_NS};
+	loop_timer_set(l, &p->timer, now_ns());
+	return 0;
+}
+
+static void leave_loop(void *ctx, struct loop *l)
+{
+	loop_timer_clear(l, &((struct progress *)ctx)->timer);
 }
 
 static void clear_progress(struct progress *p)
@@ -59,21 +76,21 @@ static void print_message(void *ctx, enum log_level level, const char *fmt, va_l
 	message_print(NULL, level, fmt, ap);
 }
 
-int run_engine(const struct opts *o, struct session *session, struct sink *sink,
-	       enum engine_end (*fn)(struct engine *e, void *ctx), void *ctx)
+static int run(const struct opts *o, struct session *session, struct sink *sink,
+	       struct engine_guest *guest, enum engine_end (*fn)(struct engine *e, void *ctx),
+	       void *ctx)
 {
 	struct progress progress = {.session = session};
-	struct engine_watch watch = {
-		.period_ns = PROGRESS_NS,
-		.tick = show_progress,
-		.ctx = &progress,
-	};
-	bool watched = o->output && isatty(STDERR_FILENO) && log_level >= LOG_NORMAL;
+	struct engine_guest shows = {.join = join_loop, .leave = leave_loop, .ctx = &progress};
+	bool is_live = !o->engine.file_count && !o->engine.snapshot;
+	bool shown = is_live && o->output && isatty(STDERR_FILENO) && log_level >= LOG_NORMAL;
 	struct engine e = {
 		.options = &o->engine,
 		.session = session,
 		.sink = sink,
-		.watch = watched ? &watch : NULL,
+		.guest = guest	 ? guest
+			 : shown ? &shows
+				 : NULL,
 	};
 	session->messages = (struct messages){print_message, &progress};
 	enum engine_end end = fn(&e, ctx);
@@ -88,9 +105,21 @@ static enum engine_end run_pipeline(struct engine *e, void *ctx)
 	return engine_run(e);
 }
 
+int run_engine(const struct opts *o, struct session *session, struct sink *sink,
+	       enum engine_end (*fn)(struct engine *e, void *ctx), void *ctx)
+{
+	return run(o, session, sink, NULL, fn, ctx);
+}
+
+int run_beside(const struct opts *o, struct session *session, struct sink *sink,
+	       struct engine_guest *guest)
+{
+	return run(o, session, sink, guest, run_pipeline, NULL);
+}
+
 int run_into(const struct opts *o, struct session *session, struct sink *sink)
 {
-	return run_engine(o, session, sink, run_pipeline, NULL);
+	return run_beside(o, session, sink, NULL);
 }
 
 int run_status(const struct opts *o, const struct session *session, int status)

@@ -14,7 +14,10 @@ int run_session(const struct opts *o,
 		const void *ctx);
 /* Moves all selected events into the sink, without ending it. Returns an exit status. */
 int run_into(const struct opts *o, struct session *session, struct sink *sink);
-/* The same with a function of the caller, which moves the events. */
+/* The same beside a guest of the loop, which shows the progress then; NULL: there is none. */
+int run_beside(const struct opts *o, struct session *session, struct sink *sink,
+	       struct engine_guest *guest);
+/* As run_into() with a function of the caller, which moves the events. */
 int run_engine(const struct opts *o, struct session *session, struct sink *sink,
 	       enum engine_end (*fn)(struct engine *e, void *ctx), void *ctx);
 /* Returns the status, or EXIT_LOSS if it is 0, events were lost and --fail-on-loss is given. */

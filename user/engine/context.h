@@ -8,24 +8,38 @@
 #include "session/session.h"
 #include "stream/sink.h"
 
+struct loop;
 struct memory_reader;
 
-/* A periodic callback during a live run, also under full load. */
-struct engine_watch {
-	uint64_t period_ns;
-	void (*tick)(void *ctx);
+/*
+ * What a command adds to the one loop of a run (engine/loop.h): a keyboard, a socket, a timer of frames.
+ * join() is called before the first event passes, and leave() behind the last one, before a program of
+ * ours is waited for; both once if join() was. In between the callbacks of its descriptors and timers are
+ * called like all others of the loop: between two batches of events, also under full load, late by one
+ * step of the pump at most. They may read the sink and what it keeps, which has all events up to the
+ * last horizon (sink_advance()), but not call the engine. They should not wait: rings fill meanwhile.
+ *
+ * A callback ends the run as the end of --duration does by setting `ends`: what has been recorded is
+ * drained, and the sink gets its end. The processes are not told.
+ */
+struct engine_guest {
+	/* 0; -errno ends the run, as an error of a callback does. */
+	int (*join)(void *ctx, struct loop *l);
+	/* Removes its descriptors from the loop and clears its timers. */
+	void (*leave)(void *ctx, struct loop *l);
 	void *ctx;
+	bool ends;
 };
 
 /* The context of a run. Everything that it points to is the caller's and outlives the run. */
 struct engine {
 	const struct engine_options *options;
-	struct session *session;	  /* has the messages of the run, too */
-	struct memory_reader *memory;	  /* of a live run; NULL: reads without a worker */
-	struct sink *sink;		  /* the caller ends it */
-	const struct engine_watch *watch; /* NULL: none */
-	unsigned ring_log_words; /* of a program whose rings ebtrace enlarged; 0: it did not */
-	int program_status;	 /* with ENGINE_PROGRAM: as a shell shows it */
+	struct session *session;      /* has the messages of the run, too */
+	struct memory_reader *memory; /* of a live run; NULL: reads without a worker */
+	struct sink *sink;	      /* the caller ends it */
+	struct engine_guest *guest;   /* NULL: none */
+	unsigned ring_log_words;      /* of a program whose rings ebtrace enlarged; 0: it did not */
+	int program_status;	      /* with ENGINE_PROGRAM: as a shell shows it */
 };
 
 /* The result of a run; the reason has been reported for all but the first and the last. */

@@ -7,6 +7,8 @@
  * ready or its time is over, which is rounded up to a millisecond before Linux 5.11. One thread;
  * callbacks may add and remove any descriptor or timer, their own included, and stop the loop.
  *
+ * A command adds its own by struct engine_guest (context.h).
+ *
  * It does not read from descriptors, and knows nothing of events, sources or signals: a signalfd is
  * a descriptor like any other (signals.h).
  */

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/plural.h"
+#include "engine/guest.h"
 
 /* Wait before an output that accepts no more is flushed again. */
 #define OUTPUT_WAIT_NS 1000000
@@ -82,7 +83,7 @@ static int64_t step(void *ctx)
 {
 	struct run *p = ctx;
 	int moved = pump_step(p->pump);
-	if (!moved)
+	if (!moved || guest_ends(p->engine))
 		loop_stop(p->loop);
 	if (moved != -EAGAIN)
 		return moved < 0 ? moved : 0;
@@ -94,5 +95,9 @@ static int64_t step(void *ctx)
 int pipeline_run(const struct engine *e, struct loop *l, struct pump *p)
 {
 	struct run run = {.engine = e, .loop = l, .pump = p};
-	return loop_run(l, step, &run);
+	int err = guest_join(e, l);
+	if (!err)
+		err = loop_run(l, step, &run);
+	guest_leave(e, l);
+	return err;
 }

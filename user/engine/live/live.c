@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/ending.h"
 #include "engine/damage.h"
+#include "engine/guest.h"
 #include "engine/live/interval.h"
 #include "engine/live/probing.h"
 #include "engine/live/realtime.h"
@@ -156,7 +157,8 @@ struct live {
 	struct loop *loop;
 	struct signals signals;
 	struct loop_fd signal_watch, probing_watch, births_watch;
-	struct loop_timer tick, realtime_timer, retry_timer;
+	struct loop_timer realtime_timer, retry_timer;
+	bool has_guest; /* in the loop */
 	struct realtime realtime;
 	struct scan scan;
 	struct inspect *inspect; /* what is known of files */
@@ -211,13 +213,6 @@ static int on_births(void *ctx)
 	struct live *t = ctx;
 	if (ring_files_births(t->files))
 		scan_soon(&t->scan);
-	return 0;
-}
-
-static int on_tick(void *ctx)
-{
-	struct live *t = ctx;
-	t->engine->watch->tick(t->engine->watch->ctx);
 	return 0;
 }
 
@@ -318,7 +313,8 @@ static void on_bpf_change(void *ctx, pid_t pid, enum bpf_change change, uint64_t
 
 static bool is_over(struct live *t, uint64_t now)
 {
-	if ((t->options->duration_ns && now >= t->stop_ns) || t->signals.ends > !!t->has_program ||
+	if ((t->options->duration_ns && now >= t->stop_ns) || guest_ends(t->engine) ||
+	    t->signals.ends > !!t->has_program ||
 	    (t->signals.ends && now - t->signals.last_ns > SIGNAL_GRACE_NS))
 		return true;
 	if (t->has_program)
@@ -371,13 +367,10 @@ static void measure_rings(struct traced_process *p, void *ctx)
 /* 0 or -errno; -EPIPE: nobody reads the output any more. */
 static int trace(struct live *t)
 {
-	const struct engine_watch *w = t->engine->watch;
-	t->tick = (struct loop_timer){.fn = on_tick, .ctx = t, .period_ns = w ? w->period_ns : 0};
-	if (w)
-		loop_timer_set(t->loop, &t->tick, now_ns());
-	int err = t->probing.source ? watch(t, &t->probing_watch, bpf_source_fd(t->probing.source),
-					    on_probing)
-				    : 0;
+	t->has_guest = true;
+	int err = guest_join(t->engine, t->loop);
+	if (!err && t->probing.source)
+		err = watch(t, &t->probing_watch, bpf_source_fd(t->probing.source), on_probing);
 	if (err)
 		return err;
 	scan_begin(&t->scan, t->loop, t->traced, t->files, &t->probing, t->has_program);
@@ -637,7 +630,9 @@ static void detach(struct live *t)
 	pipeline_free(t->engine, t->pump);
 	if (t->loop) {
 		loop_remove(t->loop, &t->probing_watch);
-		loop_timer_clear(t->loop, &t->tick);
+		if (t->has_guest)
+			guest_leave(t->engine, t->loop);
+		t->has_guest = false;
 	}
 	probing_end(&t->probing);
 	if (!t->rings)
