@@ -116,9 +116,14 @@ same_file "$TMP/some" "$TMP/wanted" "the ten phases with the most time stand in 
 xz -dc tests/data/ocaml-5.3.0/a-gcchurn.events.xz >"$TMP/ring"
 "$O/ebtrace" stat --json --interval 10ms --ocaml-version 5.3 "$TMP/ring" >"$TMP/lines"
 valid "$TMP/lines" "every line is valid by the schema"
-is "$(jq -s '[.[] | select(.kind == "interval")] | length' "$TMP/lines")" 6 "65 ms have six lines of 10 ms"
-jq -es '([.[] | select(.kind == "interval").minor] | add) as $m | .[-1] | .kind == "stat" and .total.collections.minor >= $m and $m > 20' "$TMP/lines" >/dev/null
-ok $? "the lines count what the report counts"
+is "$(jq -s 'map(.at_ns - .begin_ns) | .[:-1] == [range(1; 7) * 10000000] and .[-1] > 60000000' "$TMP/lines")" true "65 ms have six lines of 10 ms, and the report"
+"$O/ebtrace" stat --json --ocaml-version 5.3 "$TMP/ring" >"$TMP/report"
+is "$(tail -1 "$TMP/lines" | jq -c 'del(.at_ns)')" "$(jq -c . "$TMP/report")" "the last one is the report without an interval"
+jq -es '. as $all | all(range(1; length); $all[. - 1].total as $was | $all[.].total | .collections.minor >= $was.collections.minor and
+	.gc_ns >= $was.gc_ns and .elapsed_ns > $was.elapsed_ns and .pauses.count >= $was.pauses.count and .words.minor_allocated >= $was.words.minor_allocated)
+	and all(.[:-1][]; .total.wall_ns == .at_ns - .begin_ns and .total.elapsed_ns == .total.wall_ns)
+	and any(.[:-1][]; .total.pauses.cut.end == 1)' "$TMP/lines" >/dev/null
+ok $? "each is of all since the begin, with what is open cut there"
 is "$("$O/ebtrace" stat --interval 10ms --ocaml-version 5.3 "$TMP/ring" | grep -cE '^ +0\.0[1-6]0 ')" 6 "as text, too"
 
 # Two processes, and both together.

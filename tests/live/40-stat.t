@@ -95,8 +95,12 @@ jq -e --argjson run $(($(date +%s%N) - begin)) '.processes[0] | .wall_ns < $run 
 	and .comm == "minigc" and .collections.minor > 0 and .words.minor_allocated > 0' "$TMP/json" >/dev/null
 ok $? "a process that has run for long: only the time of the run counts" || diag "$(jq -c '.processes[0] | del(.phases)' "$TMP/json")"
 "$O/ebtrace" stat --json --interval 100ms -d 300ms -p $prog >"$TMP/json"
-is "$(jq -s 'map(select(.kind == "interval")) | length' "$TMP/json")" "$(jq -s '.[-1].total.wall_ns / 100000000 | floor' "$TMP/json")" \
+is "$(jq -s 'length - 1' "$TMP/json")" "$(jq -s '.[-1].total.wall_ns / 100000000 | floor' "$TMP/json")" \
 	"a run has a line for each of its intervals, the last one, too"
+jq -es '. as $all | all(range(1; length); $all[. - 1].total as $was | $all[.].total |
+	.pauses.count > $was.pauses.count and .gc_ns > $was.gc_ns and .elapsed_ns >= $was.elapsed_ns) and all(.[]; .at_ns - .begin_ns == .total.wall_ns)' \
+	"$TMP/json" >/dev/null
+ok $? "each line has all since the begin" || diag "$(jq -c '[.at_ns - .begin_ns, .total.wall_ns, .total.gc_ns, .total.pauses.count]' "$TMP/json")"
 kill $prog
 wait $prog # else it is a child that can be traced
 "$O/ebtrace" stat -p $$ >"$TMP/out" 2>/dev/null

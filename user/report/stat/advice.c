@@ -25,10 +25,10 @@ static double part_percent(const struct blame_sum *s, enum blame_part part)
 	return report_percent((double)s->ns[part], (double)s->pause_ns);
 }
 
-static uint32_t most_domains(const struct stat_model *m)
+static uint32_t most_domains(const struct stat_snapshot *m)
 {
 	uint32_t most = 0;
-	for (const struct stat_process *p = m->processes.first; p; p = p->next) {
+	for (const struct stat_process *p = m->first; p; p = p->next) {
 		uint32_t n = 0;
 		for (const struct stat_lane *l = p->lanes; l; l = l->next)
 			n += !l->is_thread;
@@ -39,8 +39,8 @@ static uint32_t most_domains(const struct stat_model *m)
 
 static void advise_of_cpus(struct buf *b, const struct stat_report *r, double wait)
 {
-	const struct blame_sum *s = blame_total(r->blame);
-	const struct blame_runner *most = blame_runner(r->blame);
+	const struct blame_sum *s = &r->blame->total;
+	const struct blame_runner *most = blame_sums_runner(r->blame);
 	report_print(b, "  [cpu] %.1f %% of the pauses' time waits for a CPU", wait);
 	if (most) {
 		report_print(b, ", at least %.1f %% behind ",
@@ -52,8 +52,8 @@ static void advise_of_cpus(struct buf *b, const struct stat_report *r, double wa
 
 static void advise_of_pauses(struct buf *b, const struct stat_report *r)
 {
-	const struct blame_sum *s = blame_total(r->blame);
-	uint32_t domains = most_domains(r->model);
+	const struct blame_sum *s = &r->blame->total;
+	uint32_t domains = most_domains(r->snapshot);
 	double wait = part_percent(s, BLAME_WAIT), domain = part_percent(s, BLAME_DOMAIN);
 	double fault = part_percent(s, BLAME_FAULT) + part_percent(s, BLAME_FAULT_CPU) +
 		       part_percent(s, BLAME_MEMORY);

@@ -75,14 +75,14 @@ static void put_counted(struct buf *b, const struct blame_sum *s)
 	report_print(b, "\n    %" PRIu64 " of them never blocked\n", s->never_blocked);
 }
 
-static void put_rows(struct buf *b, struct blame *m)
+static void put_rows(struct buf *b, const struct blame_sums *m)
 {
 	report_print(b, "\n  %-28s %8s %14s", "pauses by outermost phase", "pauses", "time");
 	for (unsigned i = 0; i < COLUMNS; i++)
 		report_print(b, " %8s", columns[i].head);
 	buf_puts(b, "\n");
 	for (uint32_t row = 0; row <= PHASES; row++) {
-		const struct blame_sum *s = blame_of_row(m, row);
+		const struct blame_sum *s = &m->of_row[row];
 		if (!s->pauses)
 			continue;
 		report_print(b, "    %-26s %8" PRIu64 " %14s", phases_name(row), s->pauses,
@@ -329,10 +329,11 @@ static void put_origin(struct buf *b, const struct session *s, const struct blam
 	put_position(b, s, at);
 }
 
-bool stat_blame_put_calls(struct buf *b, const struct session *s, struct blame *m, uint64_t rows)
+bool stat_blame_put_calls(struct buf *b, const struct session *s, const struct blame_sums *m,
+			  uint64_t rows)
 {
-	uint32_t n = 0;
-	const struct blame_pause *p = m ? blame_longest(m, &n) : NULL;
+	const struct blame_pause *p = m ? m->longest.at : NULL;
+	uint32_t n = m ? m->longest.count : 0;
 	for (uint32_t i = 0; i < n; i++) {
 		const struct frame_position *at = innermost(s, p[i].stack);
 		if (!at || p[i].row >= 64 || !(rows >> p[i].row & 1))
@@ -346,10 +347,10 @@ bool stat_blame_put_calls(struct buf *b, const struct session *s, struct blame *
 	return false;
 }
 
-void stat_blame_sentence(struct buf *b, const struct session *s, struct blame *m)
+void stat_blame_sentence(struct buf *b, const struct session *s, const struct blame_sums *m)
 {
-	uint32_t n;
-	const struct blame_pause *p = blame_longest(m, &n);
+	const struct blame_pause *p = m->longest.at;
+	uint32_t n = m->longest.count;
 	if (!n)
 		return;
 	bool by_other = largest(&p->split) == BLAME_DOMAIN && p->culprit.ns;
@@ -370,13 +371,13 @@ void stat_blame_sentence(struct buf *b, const struct session *s, struct blame *m
 	buf_puts(b, ".\n");
 }
 
-void stat_blame_text(struct buf *b, const struct session *s, struct blame *m, uint64_t begin_ns)
+void stat_blame_text(struct buf *b, const struct session *s, const struct blame_sums *m,
+		     uint64_t begin_ns)
 {
-	const struct blame_sum *total = blame_total(m);
-	uint32_t n;
+	const struct blame_sum *total = &m->total;
 	report_print(b, "What pauses were made of: %" PRIu64 " whole pause%s, %s\n", total->pauses,
 		     plural(total->pauses), report_ns_text((double)total->pause_ns).text);
-	if (!blame_is_known(m))
+	if (!m->is_known)
 		buf_puts(b, total->counted
 				    ? "  (by the kernel's counts alone: --blame adds what threads "
 				      "waited for)\n"
@@ -387,7 +388,8 @@ void stat_blame_text(struct buf *b, const struct session *s, struct blame *m, ui
 	put_parts(b, total);
 	put_counted(b, total);
 	put_rows(b, m);
-	const struct blame_pause *p = blame_longest(m, &n);
+	const struct blame_pause *p = m->longest.at;
+	uint32_t n = m->longest.count;
 	buf_puts(b, "\n  longest pauses\n");
 	for (uint32_t i = 0; i < n; i++)
 		put_pause(b, s, &p[i], begin_ns);
@@ -494,16 +496,16 @@ static void json_sum(struct json *j, const struct blame_sum *s)
 	json_close(j, '}');
 }
 
-void stat_blame_json(struct json *j, const struct session *s, struct blame *m)
+void stat_blame_json(struct json *j, const struct session *s, const struct blame_sums *m)
 {
-	uint32_t n;
-	const struct blame_pause *p = blame_longest(m, &n);
+	const struct blame_pause *p = m->longest.at;
+	uint32_t n = m->longest.count;
 	json_key_open(j, "blame", '{');
-	json_key_bool(j, "known", blame_is_known(m));
-	json_sum(j, blame_total(m));
+	json_key_bool(j, "known", m->is_known);
+	json_sum(j, &m->total);
 	json_key_open(j, "phases", '[');
 	for (uint32_t row = 0; row <= PHASES; row++) {
-		const struct blame_sum *sum = blame_of_row(m, row);
+		const struct blame_sum *sum = &m->of_row[row];
 		if (!sum->pauses)
 			continue;
 		json_open(j, '{');

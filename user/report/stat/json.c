@@ -162,7 +162,7 @@ static void put_program(struct json *j, const struct stat_program *g)
 void stat_json_report(struct buf *b, const struct stat_report *r)
 {
 	struct json j = {.out = b};
-	const struct session *s = r->model->stream.session;
+	const struct session *s = r->session;
 	json_open(&j, '{');
 	json_key_str(&j, "kind", "stat");
 	json_key_u64(&j, "schema", STAT_SCHEMA);
@@ -170,49 +170,25 @@ void stat_json_report(struct buf *b, const struct stat_report *r)
 	json_key_str(&j, "source", origin_text(s->origins, origins));
 	json_key_str(&j, "clock", timebase_name(s->timebase.clock));
 	json_key_u64(&j, "begin_ns", r->begin_ns);
+	if (r->at.known)
+		json_key_u64(&j, "at_ns", r->at.ns);
 	json_key_open(&j, "total", '{');
 	put_section(&j, r->total, r->wall_ns);
 	json_close(&j, '}');
 	json_key_open(&j, "processes", '[');
-	for (const struct stat_process *p = r->model->processes.first; p; p = p->next)
+	for (const struct stat_process *p = r->snapshot->first; p; p = p->next)
 		put_process(&j, p);
 	json_close(&j, ']');
-	if (r->model->programs.count) {
+	if (r->snapshot->programs->count) {
 		json_key_open(&j, "programs", '[');
-		for (const struct stat_program *g = r->model->programs.first; g; g = g->next)
+		for (const struct stat_program *g = r->snapshot->programs->first; g; g = g->next)
 			put_program(&j, g);
 		json_close(&j, ']');
 	}
 	if (r->blame)
 		stat_blame_json(&j, r->session, r->blame);
-	json_close(&j, '}');
-	buf_puts(b, "\n");
-}
-
-void stat_json_line(struct buf *b, const struct stat_line *l)
-{
-	struct json j = {.out = b};
-	const struct histogram *h = l->pauses;
-	bool any = h->count;
-	json_open(&j, '{');
-	json_key_str(&j, "kind", "interval");
-	json_key_u64(&j, "schema", STAT_SCHEMA);
-	json_key_u64(&j, "begin_ns", l->begin_ns);
-	json_key_u64(&j, "end_ns", l->end_ns);
-	json_key_u64(&j, "pauses", h->count);
-	json_key_known(&j, "p50_ns", any, histogram_at(h, 500000));
-	json_key_known(&j, "p99_ns", any, histogram_at(h, 990000));
-	json_key_known(&j, "max_ns", any, h->max);
-	json_key_double(&j, "gc_percent", l->gc_percent);
-	json_key_u64(&j, "minor", l->minors);
-	json_key_u64(&j, "major", l->majors);
-	if (l->words_per_s >= 0)
-		json_key_double(&j, "words_per_s", l->words_per_s);
-	else
-		json_key_null(&j, "words_per_s");
-	json_key_known(&j, "lost_events", !l->lost_uncounted, l->lost_events);
-	json_key_u64(&j, "lost_words", l->lost_words);
-	stat_blame_open_json(&j, l->session, l->open);
+	if (r->has_open)
+		stat_blame_open_json(&j, r->session, r->open);
 	json_close(&j, '}');
 	buf_puts(b, "\n");
 }

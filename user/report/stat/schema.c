@@ -15,24 +15,12 @@ static const struct schema_key report[] = {{"kind", SCHEMA_CONST("\"stat\"")},
 					   {"total", SCHEMA_REF("total")},
 					   {"processes", SCHEMA_LIST("process")},
 					   {0}};
-/* programs: only if processes were added up that have no element of `processes`; blame: only with
- * --blame, or where a probe stood at pauses. */
-static const struct schema_key optional[] = {
-	{"programs", SCHEMA_LIST("program")}, {"blame", SCHEMA_REF("blame")}, {0}};
-static const struct schema_key interval[] = {{"kind", SCHEMA_CONST("\"interval\"")},
-					     {"schema", SCHEMA_CONST("1")},
-					     {"begin_ns", SCHEMA_COUNT},
-					     {"end_ns", SCHEMA_COUNT},
-					     {"pauses", SCHEMA_COUNT},
-					     {"p50_ns", SCHEMA_KNOWN},
-					     {"p99_ns", SCHEMA_KNOWN},
-					     {"max_ns", SCHEMA_KNOWN},
-					     {"gc_percent", SCHEMA_SHARE},
-					     {"minor", SCHEMA_COUNT},
-					     {"major", SCHEMA_COUNT},
-					     {"words_per_s", SCHEMA_NUMBER},
-					     {"lost_events", SCHEMA_KNOWN},
-					     {"lost_words", SCHEMA_COUNT},
+/* at_ns: only with --interval; programs: only if processes were added up that have no element of
+ * `processes`; blame: only with --blame, or where a probe stood at pauses; open: only with --interval
+ * and --blame. */
+static const struct schema_key optional[] = {{"at_ns", SCHEMA_COUNT},
+					     {"programs", SCHEMA_LIST("program")},
+					     {"blame", SCHEMA_REF("blame")},
 					     {"open", SCHEMA_MAYBE("blamed_pause")},
 					     {0}};
 static const struct schema_key section[] = {{"wall_ns", SCHEMA_COUNT},
@@ -154,7 +142,6 @@ void stat_schema(struct json *j)
 {
 	static const struct schema_part objects[] = {
 		{"report", {report, optional}},
-		{"interval", {interval}},
 		{"total", {section}},
 		{"process", {pid, named, section, lanes}},
 		{"program", {named, size, section}},
@@ -175,7 +162,8 @@ void stat_schema(struct json *j)
 		{"culprit", {culprit, split}},
 	};
 	schema_put(j,
-		   "What 'ebtrace stat --json' writes, schema 1: the report, and with --interval "
-		   "a line of its own for each interval before it",
-		   objects, sizeof(objects) / sizeof(*objects), 2, optional, put_percentiles);
+		   "What 'ebtrace stat --json' writes, schema 1: the report; with --interval one a "
+		   "line, "
+		   "of all up to at_ns",
+		   objects, sizeof(objects) / sizeof(*objects), 1, optional, put_percentiles);
 }

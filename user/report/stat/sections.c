@@ -54,24 +54,23 @@ static int put_together(struct stat_sections *s, const struct stat_programs *fol
 	return err;
 }
 
-int stat_sections_make(const struct stat_model *m, enum stat_by by, uint32_t top,
+int stat_sections_make(const struct stat_snapshot *m, enum stat_by by, uint32_t top,
 		       struct stat_sections *ret)
 {
 	/* No more programs than processes, and those that are folded. */
-	size_t most = (size_t)m->processes.listed + m->programs.count + 1;
+	size_t most = (size_t)m->listed + m->programs->count + 1;
 	*ret = (struct stat_sections){.section = calloc(most, sizeof(*ret->section))};
 	if (!ret->section)
 		return -ENOMEM;
-	for (const struct stat_process *p = m->processes.first; p; p = p->next)
+	for (const struct stat_process *p = m->first; p; p = p->next)
 		ret->section[ret->count++] = (struct stat_section){
 			.numbers = &p->numbers, .process = p, .wall_ns = p->wall_ns};
-	ret->programs =
-		by == STAT_BY_PROGRAM || (by == STAT_BY_DEFAULT && m->processes.count > STAT_MANY);
+	ret->programs = by == STAT_BY_PROGRAM || (by == STAT_BY_DEFAULT && m->count > STAT_MANY);
 	int err = 0;
 	if (ret->programs)
-		err = put_together(ret, &m->programs);
+		err = put_together(ret, m->programs);
 	else
-		add_programs(ret, &m->programs);
+		add_programs(ret, m->programs);
 	if (ret->programs || top)
 		qsort(ret->section, ret->count, sizeof(*ret->section), by_gc_time);
 	ret->shown = top && top < ret->count ? top : ret->count;

@@ -4,7 +4,7 @@
 #define REPORT_STAT_SECTIONS_H
 
 #include "report/stat/model/programs.h"
-#include "report/stat/model/stat.h"
+#include "report/stat/model/snapshot.h"
 
 /* By default processes, or programs if there are more than STAT_MANY processes. */
 enum stat_by { STAT_BY_DEFAULT, STAT_BY_PROGRAM, STAT_BY_PROCESS };
@@ -25,8 +25,8 @@ struct stat_sections {
 	struct stat_programs sums;
 };
 
-/* Of a model that has ended. top: 0 for all. 0 or -ENOMEM; done() works after either. */
-int stat_sections_make(const struct stat_model *m, enum stat_by by, uint32_t top,
+/* top: 0 for all. The snapshot is kept. 0 or -ENOMEM; done() works after either. */
+int stat_sections_make(const struct stat_snapshot *m, enum stat_by by, uint32_t top,
 		       struct stat_sections *ret);
 void stat_sections_done(struct stat_sections *s);
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "report/stat/json.h"
-#include "report/stat/model/stat.h"
+#include "report/stat/model/snapshot.h"
 #include "report/stat/text.h"
 
 #define STAT_BUFFER_BYTES 65536
@@ -27,8 +27,9 @@ struct stat {
 	struct stat_options opt;
 	struct buf buf;
 	struct stat_model model;
-	struct blame *blame;	 /* NULL: not asked for, and no probe stands at pauses */
-	struct histogram pauses; /* of the line that is being counted */
+	struct stat_snapshot snapshot; /* the last one */
+	struct blame *blame;	       /* NULL: not asked for, and no probe stands at pauses */
+	struct histogram pauses;       /* of the line that is being counted */
 	struct marks marks;
 	uint64_t line_ns;    /* when it ends; 0: not begun */
 	uint64_t open_of_ns; /* line_ns of the last line for which open intervals were asked for */
@@ -40,6 +41,11 @@ struct stat {
 static uint64_t gained(uint64_t now, uint64_t before)
 {
 	return now > before ? now - before : 0;
+}
+
+static bool find_open(struct stat *k, uint64_t now_ns, struct blame_pause *ret)
+{
+	return k->opt.blame && blame_open(k->blame, now_ns, ret);
 }
 
 static void put_line(struct stat *k, uint64_t begin_ns, uint64_t end_ns)
@@ -58,7 +64,7 @@ static void put_line(struct stat *k, uint64_t begin_ns, uint64_t end_ns)
 		now.of.gc_ns = was->of.gc_ns;
 	double seconds = (double)(end_ns - begin_ns) / 1e9;
 	struct blame_pause open;
-	bool has_open = k->opt.blame && blame_open(k->blame, end_ns, &open);
+	bool has_open = find_open(k, end_ns, &open);
 	struct stat_line line = {
 		.begin_ns = begin_ns - k->begin_ns,
 		.end_ns = end_ns - k->begin_ns,
@@ -73,20 +79,81 @@ static void put_line(struct stat *k, uint64_t begin_ns, uint64_t end_ns)
 		.lost_events = gained(now.lost_events, was->lost_events),
 		.lost_words = gained(now.lost_words, was->lost_words),
 		.lost_uncounted = gained(now.lost_uncounted, was->lost_uncounted),
-		.session = k->session,
 		.open = has_open ? &open : NULL,
 	};
-	if (k->opt.json)
-		stat_json_line(&k->buf, &line);
-	else
-		stat_text_line(&k->buf, &line, k->lines++ % STAT_HEADING == 0);
+	stat_text_line(&k->buf, &line, k->lines++ % STAT_HEADING == 0);
 	histogram_clear(&k->pauses);
 	k->marks = now;
 }
 
-/* Puts out the lines that end up to this moment. */
-static void put_lines(struct stat *k, uint64_t now_ns)
+/* ---- the report, as of a moment ---- */
+
+static int put_sections(struct stat *k, struct stat_report *r)
 {
+	struct stat_sections sections = {0};
+	int err = 0;
+	r->sections = &sections;
+	if (!k->opt.json)
+		err = stat_sections_make(&k->snapshot, k->opt.by, k->opt.top, &sections);
+	if (!err && k->opt.json)
+		stat_json_report(&k->buf, r);
+	else if (!err)
+		stat_text_report(&k->buf, r);
+	stat_sections_done(&sections);
+	return err;
+}
+
+static int put_numbers(struct stat *k, struct stat_report *r)
+{
+	struct stat_numbers *total = calloc(1, sizeof(*total));
+	if (!total)
+		return -ENOMEM;
+	r->total = total;
+	int err = stat_snapshot_total(&k->snapshot, total);
+	if (!err)
+		err = put_sections(k, r);
+	stat_numbers_done(total);
+	free(total);
+	return err;
+}
+
+/* 0 or -ENOMEM. */
+static int put_report(struct stat *k, struct moment at)
+{
+	const struct session *s = k->session;
+	struct blame_sums *blame = calloc(1, sizeof(*blame));
+	struct blame_pause open;
+	if (!blame)
+		return -ENOMEM;
+	int err = stat_snapshot_take(&k->snapshot, &k->model, at);
+	if (!err && k->blame)
+		err = blame_snapshot(k->blame, blame);
+	uint64_t end_ns = at.known ? at.ns : k->model.stream.now_ns;
+	struct stat_report r = {
+		.session = s,
+		.snapshot = &k->snapshot,
+		.blame = k->opt.blame || blame->total.counted ? blame : NULL,
+		.cpus = k->opt.cpus,
+		.verbose = k->opt.verbose,
+		.begin_ns = s->run_begin.known ? s->run_begin.ns : k->model.first.ns,
+		.at = {end_ns, k->opt.interval_ns != 0},
+		.has_open = k->opt.blame && k->opt.interval_ns,
+		.open = find_open(k, end_ns, &open) ? &open : NULL,
+	};
+	r.wall_ns = end_ns > r.begin_ns ? end_ns - r.begin_ns : 0;
+	if (!err)
+		err = put_numbers(k, &r);
+	blame_sums_done(blame);
+	free(blame);
+	return err;
+}
+
+/* ---- at the end of each interval ---- */
+
+/* Puts out what there is at the end of each interval up to this moment. 0 or -ENOMEM. */
+static int put_lines(struct stat *k, uint64_t now_ns)
+{
+	int err = 0;
 	uint64_t step = k->opt.interval_ns;
 	if (!k->line_ns) {
 		k->begin_ns = k->session->run_begin.ns;
@@ -94,13 +161,17 @@ static void put_lines(struct stat *k, uint64_t now_ns)
 			k->begin_ns = k->model.first.known ? k->model.first.ns : now_ns;
 		k->line_ns = k->begin_ns + step;
 	}
-	for (unsigned n = 0; now_ns >= k->line_ns && k->line_ns != UINT64_MAX; n++) {
+	for (unsigned n = 0; !err && now_ns >= k->line_ns && k->line_ns != UINT64_MAX; n++) {
 		uint64_t begin = k->line_ns - step;
 		if (n >= STAT_QUIET_LINES)
 			k->line_ns += (now_ns - k->line_ns) / step * step;
-		put_line(k, begin, k->line_ns);
+		if (k->opt.json)
+			err = put_report(k, moment_at(k->line_ns));
+		else
+			put_line(k, begin, k->line_ns);
 		k->line_ns = k->line_ns > UINT64_MAX - step ? UINT64_MAX : k->line_ns + step;
 	}
+	return err;
 }
 
 /* Where a probe stands at pauses the kernel's counts come with them, asked for or not. */
@@ -124,8 +195,9 @@ static int stat_events(struct sink *base, const struct ebt_event *ev, size_t n)
 	}
 	for (size_t i = 0; i < n && !err; i++) {
 		if (ev[i].ts >= k->line_ns)
-			put_lines(k, ev[i].ts);
-		err = k->blame ? blame_events(k->blame, &ev[i], 1) : 0;
+			err = put_lines(k, ev[i].ts);
+		if (!err && k->blame)
+			err = blame_events(k->blame, &ev[i], 1);
 		if (!err)
 			err = stat_model_events(&k->model, &ev[i], 1);
 	}
@@ -136,9 +208,7 @@ static int stat_advance(struct sink *base, uint64_t now_ns)
 {
 	struct stat *k = (struct stat *)base;
 	bool lines = k->opt.interval_ns && now_ns != UINT64_MAX && k->session->run_begin.known;
-	if (lines && now_ns >= k->line_ns)
-		put_lines(k, now_ns);
-	return 0;
+	return lines && now_ns >= k->line_ns ? put_lines(k, now_ns) : 0;
 }
 
 /* Shortly before a line ends it is recorded which threads are without a CPU. */
@@ -172,51 +242,18 @@ static bool stat_ready(struct sink *base)
 	return buf_ready(&((struct stat *)base)->buf);
 }
 
-static int put_report(struct stat *k)
-{
-	const struct session *s = k->session;
-	struct stat_numbers *total = calloc(1, sizeof(*total));
-	struct stat_sections sections = {0};
-	if (!total)
-		return -ENOMEM;
-	int err = stat_model_end(&k->model);
-	if (!err)
-		err = stat_model_total(&k->model, total);
-	if (!err && !k->opt.json)
-		err = stat_sections_make(&k->model, k->opt.by, k->opt.top, &sections);
-	struct stat_report r = {
-		.session = s,
-		.model = &k->model,
-		.total = total,
-		.sections = &sections,
-		.blame = k->opt.blame || (k->blame && blame_total(k->blame)->counted) ? k->blame
-										      : NULL,
-		.cpus = k->opt.cpus,
-		.verbose = k->opt.verbose,
-		.begin_ns = s->run_begin.known ? s->run_begin.ns : k->model.first.ns,
-	};
-	uint64_t end = s->run_end.known ? s->run_end.ns : k->model.stream.now_ns;
-	r.wall_ns = end > r.begin_ns ? end - r.begin_ns : 0;
-	if (!err && k->opt.json)
-		stat_json_report(&k->buf, &r);
-	else if (!err)
-		stat_text_report(&k->buf, &r);
-	stat_sections_done(&sections);
-	stat_numbers_done(total);
-	free(total);
-	return err;
-}
-
 static int stat_end(struct sink *base)
 {
 	struct stat *k = (struct stat *)base;
 	const struct moment *end = &k->session->run_end;
 	if (k->cancelled)
 		return 0;
+	int err = 0;
 	/* The last line may end with the run. */
 	if (k->opt.interval_ns && k->session->run_begin.known && end->known)
-		put_lines(k, end->ns);
-	int err = put_report(k);
+		err = put_lines(k, end->ns);
+	if (!err)
+		err = put_report(k, *end);
 	int written = buf_finish(&k->buf);
 	return err ? err : written;
 }
@@ -224,6 +261,7 @@ static int stat_end(struct sink *base)
 static void stat_free(struct sink *base)
 {
 	struct stat *k = (struct stat *)base;
+	stat_snapshot_done(&k->snapshot);
 	stat_model_done(&k->model);
 	blame_free(k->blame);
 	histogram_done(&k->pauses);
@@ -268,7 +306,7 @@ int stat_new(const struct session *s, int fd, const struct stat_options *o, stru
 	k->base.out = &k->buf;
 	k->session = s;
 	k->opt = *o;
-	if (o->interval_ns)
+	if (o->interval_ns && !o->json)
 		stat_model_count_intervals(&k->model, &k->pauses);
 	*ret = &k->base;
 	return 0;

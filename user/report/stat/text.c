@@ -368,7 +368,7 @@ static void put_conclusion(struct buf *b, const struct stat_report *r)
 void stat_text_report(struct buf *b, const struct stat_report *r)
 {
 	const struct stat_sections *all = r->sections;
-	uint32_t processes = r->model->processes.count;
+	uint32_t processes = r->snapshot->count;
 	if (!processes)
 		buf_puts(b, "No events.\n");
 	else
@@ -386,7 +386,7 @@ void stat_text_report(struct buf *b, const struct stat_report *r)
 	if (processes > 1) {
 		report_print(b, "\nAll %u processes%s:\n\n", processes,
 			     !all->programs ? ""
-			     : r->model->programs.count
+			     : r->snapshot->programs->count
 				     ? " (--by process shows those with the most GC time)"
 				     : " (--by process shows each)");
 		put_section(b, r->total, NULL, r->wall_ns, r->verbose);

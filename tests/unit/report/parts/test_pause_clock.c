@@ -33,6 +33,7 @@ struct lengths {
 struct users {
 	struct stat_run stat;
 	struct blame *blame;
+	struct blame_sums sums; /* as of the last read_sums() */
 	struct span_watch *watch;
 	struct sink sink, *events;
 	struct lengths by_event, by_watch;
@@ -67,6 +68,14 @@ static void begin(struct users *u)
 	if (blame_new(s, PAUSES, &u->blame) || span_watch_new(s, &any, 1, &u->watch) ||
 	    pause_events_new(s, &u->sink, 0, NULL, &u->events))
 		abort();
+}
+
+static const struct blame_sums *read_sums(struct users *u)
+{
+	blame_sums_done(&u->sums);
+	if (blame_snapshot(u->blame, &u->sums))
+		abort();
+	return &u->sums;
 }
 
 static void push_event(struct users *u, const struct ebt_event *ev)
@@ -116,6 +125,7 @@ static void done(struct users *u)
 {
 	sink_free(u->events);
 	span_watch_free(u->watch);
+	blame_sums_done(&u->sums);
 	blame_free(u->blame);
 	stat_run_done(&u->stat);
 }
@@ -124,9 +134,9 @@ static void done(struct users *u)
 static void show(struct users *u, char *ret, size_t cap)
 {
 	stat_run_end(&u->stat, 0);
-	const struct stat_process *p = u->stat.model.processes.first;
+	const struct stat_process *p = u->stat.end.first;
 	const struct stat_pauses *ps = &p->numbers.pauses;
-	const struct blame_sum *total = blame_total(u->blame);
+	const struct blame_sum *total = &read_sums(u)->total;
 	snprintf(ret, cap, "stat %u/%u blame %u/%u events %u/%u trigger %u/%u",
 		 (unsigned)ps->whole.count, (unsigned)(ps->whole.sum / US), (unsigned)total->pauses,
 		 (unsigned)(total->pause_ns / US), u->by_event.count,
@@ -153,12 +163,13 @@ static void test_yields(void)
 {
 	struct users u;
 	char got[128];
-	uint32_t n;
 	begin(&u);
 	off(&u, LONG_TID, 1, 2);
 	push_yields(&u, 1, 2);
-	const struct blame_pause *p = blame_longest(u.blame, &n);
-	ok(n == 2 && p->ns == 12 * US && p->begin_ns == 2000 * US && p->end_ns == 2112 * US,
+	const struct blame_sums *sums = read_sums(&u);
+	const struct blame_pause *p = sums->longest.at;
+	ok(sums->longest.count == 2 && p->ns == 12 * US && p->begin_ns == 2000 * US &&
+		   p->end_ns == 2112 * US,
 	   "a pause that waits for another thread is as long as its own parts");
 	is(p->split.ns[BLAME_CPU] / US, 12, "the sleep of its thread meanwhile is no part of it");
 	ok(u.by_watch.at[1] == 12 * US && u.by_watch.begin[1] == 2000 * US,
@@ -211,7 +222,7 @@ static void test_counts(void)
 		abort();
 	push_event(&u, &ev);
 	session_drop_event(u.stat.session, &ev);
-	ok(blame_total(u.blame)->pauses == 2 && !blame_total(u.blame)->counted,
+	ok(read_sums(&u)->total.pauses == 2 && !read_sums(&u)->total.counted,
 	   "what the kernel counted while the thread waited is not the pause's");
 	done(&u);
 }
@@ -246,8 +257,8 @@ static bool agree(uint64_t state, char *got, size_t cap)
 		}
 	}
 	show(&u, got, cap);
-	const struct stat_pauses *ps = &u.stat.model.processes.first->numbers.pauses;
-	const struct blame_sum *total = blame_total(u.blame);
+	const struct stat_pauses *ps = &u.stat.end.first->numbers.pauses;
+	const struct blame_sum *total = &read_sums(&u)->total;
 	bool same = ps->whole.count == total->pauses && ps->whole.sum == total->pause_ns &&
 		    total->pauses == u.by_event.count && total->pause_ns == u.by_event.sum &&
 		    total->pause_ns == u.by_watch.sum;

@@ -12,156 +12,6 @@
 #include "report/parts/thread_times.h"
 #include "stream/tracks.h"
 
-/*
- * What pauses were made of, added up, and the longest of them. Those of a lane may turn out to have been
- * parts of a longer one: behind a loss, and at the begin of the lane's time, an end may come whose begin
- * was not seen (pauses.h). So they are held until that is known.
- */
-
-static void blame_sums_drop(struct blame_sums *s, struct held_pauses *h);
-
-/* A pause with what it was made of, and the longest of many, with a reference to the stack of each. */
-
-/* The stacks are kept. 0 or -ENOMEM. */
-static int longest_pauses_init(struct longest_pauses *l, struct stacks *stacks, uint32_t max)
-{
-	*l = (struct longest_pauses){.stacks = stacks, .max = max};
-	l->at = calloc(max + 1u, sizeof(*l->at));
-	return l->at ? 0 : -ENOMEM;
-}
-
-static void longest_pauses_done(struct longest_pauses *l)
-{
-	for (uint32_t i = 0; i < l->count; i++)
-		stacks_drop(l->stacks, l->at[i].stack);
-	free(l->at);
-	*l = (struct longest_pauses){0};
-}
-
-static void sift(struct longest_pauses *l, uint32_t i)
-{
-	struct blame_pause *heap = l->at;
-	for (;;) {
-		uint32_t least = i;
-		for (uint32_t c = 2 * i + 1; c <= 2 * i + 2 && c < l->count; c++)
-			if (heap[c].ns < heap[least].ns)
-				least = c;
-		if (least == i)
-			return;
-		struct blame_pause p = heap[i];
-		heap[i] = heap[least];
-		heap[least] = p;
-		i = least;
-	}
-}
-
-/* Copies the pause if it is one of the longest. */
-static void longest_pauses_add(struct longest_pauses *l, const struct blame_pause *p)
-{
-	if (l->count < l->max) {
-		stacks_hold(l->stacks, p->stack);
-		l->at[l->count++] = *p;
-		for (uint32_t i = l->count / 2; i-- > 0;)
-			sift(l, i);
-	} else if (l->max && p->ns > l->at->ns) {
-		stacks_hold(l->stacks, p->stack);
-		stacks_drop(l->stacks, l->at->stack);
-		*l->at = *p;
-		sift(l, 0);
-	}
-}
-
-static int compare(const void *a, const void *b)
-{
-	const struct blame_pause *x = a, *y = b;
-	if (x->ns != y->ns)
-		return x->ns < y->ns ? 1 : -1;
-	return x->begin_ns < y->begin_ns ? -1 : x->begin_ns > y->begin_ns;
-}
-
-/* Sorts them, the longest first. */
-static void longest_pauses_sort(struct longest_pauses *l)
-{
-	qsort(l->at, l->count, sizeof(*l->at), compare);
-}
-
-/* longest: so many are kept. The stacks are kept. 0 or -ENOMEM; done() works after either. */
-static int blame_sums_init(struct blame_sums *s, struct stacks *stacks, uint32_t longest)
-{
-	*s = (struct blame_sums){0};
-	return longest_pauses_init(&s->longest, stacks, longest);
-}
-
-static void blame_sums_done(struct blame_sums *s)
-{
-	longest_pauses_done(&s->longest);
-}
-
-static void add(struct blame_sum *s, const struct blame_pause *p)
-{
-	s->pauses++;
-	s->pause_ns += p->ns;
-	for (unsigned i = 0; i < BLAME_PARTS; i++)
-		s->ns[i] += p->split.ns[i];
-	if (!p->has_counts)
-		return;
-	s->counted++;
-	s->never_blocked += pause_counts_never_blocked(&p->counts);
-	pause_counts_add(&s->counts, &p->counts);
-}
-
-static void add_runner(struct blame_sums *s, const struct blame_cause *c)
-{
-	struct blame_runner *least = s->runners;
-	if (c->part != BLAME_WAIT || !*c->comm)
-		return;
-	for (unsigned i = 0; i < BLAME_RUNNERS; i++) {
-		struct blame_runner *r = &s->runners[i];
-		if (r->is_tracer == c->is_tracer && !memcmp(r->comm, c->comm, sizeof(r->comm))) {
-			r->ns += c->ns;
-			return;
-		}
-		least = r->ns < least->ns ? r : least;
-	}
-	*least = (struct blame_runner){.ns = c->ns, .is_tracer = c->is_tracer};
-	memcpy(least->comm, c->comm, sizeof(least->comm));
-}
-
-static void blame_sums_add(struct blame_sums *s, const struct blame_pause *p)
-{
-	add_runner(s, &p->split.longest);
-	add(&s->total, p);
-	add(&s->of_row[p->row], p);
-	longest_pauses_add(&s->longest, p);
-}
-
-/* Copies it. 0 or -ENOMEM. */
-static int blame_sums_hold(struct blame_sums *s, struct held_pauses *h, const struct blame_pause *p)
-{
-	if (!array_reserve(h->at, h->cap, h->count))
-		return -ENOMEM;
-	stacks_hold(s->longest.stacks, p->stack);
-	h->at[h->count++] = *p;
-	return 0;
-}
-
-/* Those that are held were pauses: adds them. */
-static void blame_sums_settle(struct blame_sums *s, struct held_pauses *h)
-{
-	for (uint32_t i = 0; i < h->count; i++)
-		blame_sums_add(s, &h->at[i]);
-	blame_sums_drop(s, h);
-}
-
-/* They were parts of one. */
-static void blame_sums_drop(struct blame_sums *s, struct held_pauses *h)
-{
-	for (uint32_t i = 0; i < h->count; i++)
-		stacks_drop(s->longest.stacks, h->at[i].stack);
-	free(h->at);
-	*h = (struct held_pauses){0};
-}
-
 #define WAITS_MAX 256 /* of a pause; further ones are its own time */
 
 /* Arrivals at a barrier. */
@@ -217,7 +67,6 @@ struct blame {
 	uint64_t known_from;	     /* the first interval's begin */
 	uint64_t losses, lost_ns;    /* the time of the last one */
 	uint64_t open_ns;	     /* as session.open_at, of intervals that have come */
-	bool is_known;
 	blame_on_pause *on_pause;
 	void *ctx;
 };
@@ -278,7 +127,7 @@ static void split_time(struct blame *b, struct blamed *of, uint32_t tid, uint64_
 		       struct blame_split *ret)
 {
 	const struct off_cpu *known_of = tid ? thread_times_get(&of->times, tid) : NULL;
-	uint64_t known = b->is_known && tid ? b->known_from : UINT64_MAX;
+	uint64_t known = b->sums.is_known && tid ? b->known_from : UINT64_MAX;
 	uint64_t unknown = known >= to ? to - from : known > from ? known - from : 0;
 	static const struct off_cpu none;
 	ret->ns[BLAME_UNKNOWN] += unknown;
@@ -339,14 +188,6 @@ static int switch_thread(struct blame *b, struct lane *l, const struct ebt_event
 	o->waits = 0;
 	o->parts++;
 	return 0;
-}
-
-static void settle_all(struct blame *b)
-{
-	size_t at = 0;
-	for (struct blamed *of; (of = ptrarray_next(&b->processes, &at));)
-		for (struct lane *l = of->lanes; l; l = l->next)
-			blame_sums_settle(&b->sums, &l->held);
 }
 
 /* Whether a pause may be a part of one whose begin was not seen. */
@@ -638,9 +479,9 @@ static int add_interval(struct blame *b, const struct ebt_event *ev)
 	i.tracer = b->session->tracer_tid;
 	if (i.of.reason == EBT_OFFCPU_PREEMPTED)
 		i.of.wait_ns = i.of.end_ns - i.of.begin_ns;
-	if (!b->is_known || i.of.begin_ns < b->known_from)
+	if (!b->sums.is_known || i.of.begin_ns < b->known_from)
 		b->known_from = i.of.begin_ns;
-	b->is_known = true;
+	b->sums.is_known = true;
 	int err = 0;
 	if (thread_times_is_due(&of->times, ev->tid))
 		err = thread_times_trim(&of->times, ev->tid, needed_from(of, i.of.begin_ns));
@@ -676,34 +517,18 @@ int blame_events(struct blame *b, const struct ebt_event *ev, size_t n)
 	return err;
 }
 
-const struct blame_sum *blame_total(struct blame *b)
+int blame_snapshot(const struct blame *b, struct blame_sums *ret)
 {
-	settle_all(b);
-	return &b->sums.total;
-}
-
-const struct blame_sum *blame_of_row(struct blame *b, uint32_t row)
-{
-	settle_all(b);
-	return &b->sums.of_row[row];
-}
-
-const struct blame_runner *blame_runner(struct blame *b)
-{
-	settle_all(b);
-	const struct blame_runner *most = b->sums.runners;
-	for (unsigned i = 1; i < BLAME_RUNNERS; i++)
-		if (b->sums.runners[i].ns > most->ns)
-			most = &b->sums.runners[i];
-	return most->ns ? most : NULL;
-}
-
-const struct blame_pause *blame_longest(struct blame *b, uint32_t *ret_count)
-{
-	settle_all(b);
-	longest_pauses_sort(&b->sums.longest);
-	*ret_count = b->sums.longest.count;
-	return b->sums.longest.at;
+	size_t at = 0;
+	*ret = (struct blame_sums){0};
+	int err = blame_sums_copy(ret, &b->sums);
+	if (err)
+		return err;
+	for (const struct blamed *of; (of = ptrarray_next(&b->processes, &at));)
+		for (const struct lane *l = of->lanes; l; l = l->next)
+			blame_sums_add_held(ret, &l->held);
+	blame_sums_sort(ret);
+	return 0;
 }
 
 /* The last moment at which it is known whether the present thread of a lane has a CPU: a switch is recorded
@@ -779,9 +604,4 @@ bool blame_open(struct blame *b, uint64_t now_ns, struct blame_pause *ret)
 		split_rest(known_until(b, longest_of, lane, ret->tid), ret);
 	}
 	return true;
-}
-
-bool blame_is_known(const struct blame *b)
-{
-	return b->is_known;
 }

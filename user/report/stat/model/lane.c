@@ -106,6 +106,15 @@ static int cut_spans(struct stat_stream *s, const struct stat_lane *l, uint64_t 
 	return err;
 }
 
+int stat_lane_leave(struct stat_lane *l, uint64_t end_ns, enum stat_lane_state state)
+{
+	int err = pauses_settle(&l->pauses);
+	l->elapsed_ns += end_ns - l->since_ns;
+	l->until_ns = end_ns;
+	l->state = state;
+	return err;
+}
+
 int stat_lane_close(struct stat_stream *s, struct stat_lane *l, uint64_t now_ns,
 		    enum stat_lane_state state)
 {
@@ -113,12 +122,7 @@ int stat_lane_close(struct stat_stream *s, struct stat_lane *l, uint64_t now_ns,
 		return 0;
 	uint64_t end_ns = stat_stream_later(now_ns, l->since_ns);
 	int err = l->open_spans ? cut_spans(s, l, end_ns) : 0;
-	if (!err)
-		err = pauses_settle(&l->pauses);
-	l->elapsed_ns += end_ns - l->since_ns;
-	l->until_ns = end_ns;
-	l->state = state;
-	return err;
+	return err ? err : stat_lane_leave(l, end_ns, state);
 }
 
 int stat_lane_hole(const struct stat_stream *s, struct stat_lane *l, uint64_t since_ns,

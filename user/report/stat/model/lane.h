@@ -99,6 +99,8 @@ void stat_lane_open(struct stat_lane *l, uint64_t now_ns, bool sure);
 /* LIVE → state; cuts what is open. Else nothing. 0 or -ENOMEM. */
 int stat_lane_close(struct stat_stream *s, struct stat_lane *l, uint64_t now_ns,
 		    enum stat_lane_state state);
+/* LIVE → state, at end_ns, which is not before since_ns; no span is open. 0 or -ENOMEM. */
+int stat_lane_leave(struct stat_lane *l, uint64_t end_ns, enum stat_lane_state state);
 /* A hole has ended that cut what was open. 0 or -ENOMEM. */
 int stat_lane_hole(const struct stat_stream *s, struct stat_lane *l, uint64_t since_ns,
 		   uint64_t now_ns);

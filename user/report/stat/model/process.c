@@ -36,14 +36,15 @@ void stat_process_know(struct stat_process *p, const struct session *s)
 	p->numbers.minor_is_shared = language && language->minor_is_shared;
 }
 
-uint64_t stat_process_end(const struct stat_process *p, const struct session *s)
+uint64_t stat_process_end(const struct stat_process *p, const struct session *s, struct moment now)
 {
 	const struct process *about = processes_announced(&s->processes, p->process);
 	struct moment end = p->end;
 	if (!end.known && about)
 		end = about->end;
-	if (!end.known)
-		end = s->run_end;
+	/* The registry may know of an end that the stream has not reached. */
+	if (!end.known || (now.known && end.ns > now.ns))
+		end = now;
 	return end.ns > p->last_ns ? end.ns : p->last_ns;
 }
 

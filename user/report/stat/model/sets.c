@@ -189,6 +189,18 @@ void stat_sets_wake(struct stat_lane *l)
 	put(&l->class->busy, l);
 }
 
+void stat_sets_view(struct stat_lane *l, struct stat_lane *ret)
+{
+	if (l->set)
+		wake_class(l->class);
+	*ret = *l;
+	if (l->set)
+		catch_up(ret, l->set);
+	ret->class = NULL;
+	ret->list = NULL;
+	ret->set = NULL;
+}
+
 int stat_sets_enter(struct stat_sets *sets, struct stat_lane *l, bool in_ring)
 {
 	stat_sets_wake(l);

@@ -165,6 +165,19 @@ static inline void leave(struct stat_lane *l, uint32_t row)
 		l->process->compactions_open--;
 }
 
+/* A span that is open ends, as far as its lane, or a copy of the lane, is concerned. */
+static int cut_span(const struct stat_stream *s, struct stat_lane *l, const struct track_span *span,
+		    unsigned depth, uint64_t end_ns, enum track_end how)
+{
+	uint32_t row = (uint32_t)span->user & (LATE - 1);
+	leave(l, row);
+	if (end_ns >= s->floor_ns)
+		return end_span(s, l, span, depth, end_ns, cut_of(s, span, how));
+	if (phases_stop(row))
+		leave_pause(l, span, end_ns);
+	return 0;
+}
+
 /* Not by its own event, or not with a length that is known. */
 static __attribute__((noinline)) int end_cut(const struct stat_sets *sets, const struct track *t,
 					     const struct track_span *span, unsigned depth,
@@ -172,14 +185,11 @@ static __attribute__((noinline)) int end_cut(const struct stat_sets *sets, const
 {
 	const struct stat_stream *s = sets->stream;
 	struct stat_lane *l = t->user;
+	if (l->process->is_final)
+		return 0;
 	stat_sets_wake(l); /* a loss ends the spans of lanes that sleep, too */
 	stat_progress_change(sets->progress, l);
-	leave(l, (uint32_t)span->user & (LATE - 1));
-	if (end_ns >= s->floor_ns)
-		return end_span(s, l, span, depth, end_ns, cut_of(s, span, how));
-	if (phases_stop((uint32_t)span->user & (LATE - 1)))
-		leave_pause(l, span, end_ns);
-	return 0;
+	return cut_span(s, l, span, depth, end_ns, how);
 }
 
 static inline int on_end(void *ctx, struct track *t, const struct track_span *span, unsigned depth,
@@ -601,19 +611,40 @@ int stat_model_events(struct stat_model *m, const struct ebt_event *ev, size_t n
 
 /* ---- the end ---- */
 
-/* No more events of the process come: its numbers become final. */
-static int end_process(struct stat_model *m, struct stat_process *p)
+struct ending {
+	const struct stat_stream *stream;
+	struct stat_lane *lane; /* or a copy */
+};
+
+/* An open span ends with the time of its lane. */
+static int on_open(void *ctx, const struct track *t, const struct track_span *span, unsigned depth,
+		   uint64_t end_ns)
+{
+	const struct ending *e = ctx;
+	(void)t;
+	return cut_span(e->stream, e->lane, span, depth, end_ns, TRACK_UNFINISHED);
+}
+
+static int end_lane(const struct stat_model *m, struct stat_lane *l, uint64_t now_ns)
+{
+	struct ending e = {&m->stream, l};
+	if (l->state != STAT_LANE_LIVE)
+		return 0;
+	uint64_t end_ns = stat_stream_later(now_ns, l->since_ns);
+	int err = l->open_spans ? tracks_each_open(m->stream.tracks, l->lane, end_ns, on_open, &e)
+				: 0;
+	return err ? err : stat_lane_leave(l, end_ns, STAT_LANE_STOPPED);
+}
+
+int stat_model_finish(const struct stat_model *m, struct stat_process *p, struct moment now)
 {
 	const struct session *s = m->stream.session;
 	struct stat_numbers *n = &p->numbers;
-	if (p->is_final)
-		return 0;
 	stat_process_know(p, s);
 	int err = stat_lanes_sort(p);
-	uint64_t end = stat_process_end(p, s);
+	uint64_t end = stat_process_end(p, s, now);
 	for (struct stat_lane *l = p->lanes; l && !err; l = l->next) {
-		stat_sets_wake(l);
-		err = stat_lane_close(&m->stream, l, end, STAT_LANE_STOPPED);
+		err = end_lane(m, l, end);
 		n->elapsed_ns += l->elapsed_ns;
 		n->gc_ns += l->pauses.clock.gc_ns;
 		n->uncovered_ns += l->uncovered_ns;
@@ -629,13 +660,14 @@ static int end_process(struct stat_model *m, struct stat_process *p)
 	return err;
 }
 
-int stat_model_end(struct stat_model *m)
+/* No more events of the process come: its numbers become final. */
+static int end_process(struct stat_model *m, struct stat_process *p)
 {
-	int err = 0;
-	m->stream.interval = NULL;
-	for (struct stat_process *p = m->processes.first; p && !err; p = p->next)
-		err = end_process(m, p);
-	return err;
+	for (struct stat_lane *l = p->lanes; l; l = l->next) {
+		stat_sets_wake(l);
+		stat_progress_change(&m->progress, l);
+	}
+	return stat_model_finish(m, p, m->stream.session->run_end);
 }
 
 /* Of the processes that were released, the one with the least GC time joins its program. */
@@ -667,14 +699,4 @@ int stat_model_forget(struct stat_model *m, uint32_t process)
 	stat_processes_release(&m->processes, p);
 	err = stat_ended_add(&m->ended, p);
 	return err || m->ended.count <= m->own_max ? err : fold_least(m);
-}
-
-int stat_model_total(const struct stat_model *m, struct stat_numbers *sum)
-{
-	int err = 0;
-	for (const struct stat_process *p = m->processes.first; p && !err; p = p->next)
-		err = stat_numbers_add(sum, &p->numbers);
-	for (const struct stat_program *g = m->programs.first; g && !err; g = g->next)
-		err = stat_numbers_add(sum, &g->numbers);
-	return err;
 }

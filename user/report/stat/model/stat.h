@@ -19,6 +19,8 @@
  * behind its begin counts; what the rings hold of the time before serves to know the spans open
  * then.
  *
+ * The numbers of a model are read from a snapshot of it (snapshot.h), at any moment and at the end.
+ *
  * Coverage is the share of a domain's time outside all holes, [since, ts] of each loss.
  */
 #ifndef REPORT_STAT_MODEL_STAT_H
@@ -38,7 +40,7 @@ struct stat_ended {
 
 #define STAT_OWN 64
 
-/* Readers use processes (first, listed, count), programs, first and stream.now_ns. */
+/* Readers use first and stream.now_ns; what else there is snapshot.h reads. */
 struct stat_model {
 	struct stat_stream stream;
 	struct stat_processes processes; /* that have numbers of their own */
@@ -68,9 +70,11 @@ static inline struct stat_marks stat_model_marks(struct stat_model *m, uint64_t 
 {
 	return stat_progress_at(&m->progress, now_ns);
 }
-/* No more events: ends what is open; numbers are whole then. 0 or -ENOMEM. */
-int stat_model_end(struct stat_model *m);
-/* Then: adds the numbers of all processes to a sum. 0 or -ENOMEM. */
-int stat_model_total(const struct stat_model *m, struct stat_numbers *sum);
+/*
+ * Makes the numbers of a process final as of a moment (stat_process_end()): the time of its lanes and
+ * what is open ends there. Of one that is in the model, or of a copy with copies of its lanes, all up
+ * to date (snapshot.h). 0 or -ENOMEM.
+ */
+int stat_model_finish(const struct stat_model *m, struct stat_process *p, struct moment now);
 
 #endif

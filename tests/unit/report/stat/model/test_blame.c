@@ -21,17 +21,28 @@
 struct run {
 	struct session *session;
 	struct blame *blame;
+	struct blame_sums sums; /* as of the last read() */
 };
 
 static void begin(struct run *r)
 {
+	r->sums = (struct blame_sums){0};
 	if (session_new(&r->session) || enter_processes(r->session, 2) ||
 	    blame_new(r->session, LONGEST, &r->blame))
 		abort();
 }
 
+static const struct blame_sums *read_sums(struct run *r)
+{
+	blame_sums_done(&r->sums);
+	if (blame_snapshot(r->blame, &r->sums))
+		abort();
+	return &r->sums;
+}
+
 static void done(struct run *r)
 {
+	blame_sums_done(&r->sums);
 	blame_free(r->blame);
 	session_free(r->session);
 }
@@ -113,11 +124,10 @@ static uint64_t sum(const uint64_t *ns)
 	return all;
 }
 
-static const struct blame_pause *longest(const struct run *r)
+static const struct blame_pause *longest(struct run *r)
 {
-	uint32_t n;
-	const struct blame_pause *p = blame_longest(r->blame, &n);
-	return n ? p : NULL;
+	const struct blame_sums *s = read_sums(r);
+	return s->longest.count ? s->longest.at : NULL;
 }
 
 static void test_one(void)
@@ -146,7 +156,7 @@ static void test_one(void)
 	ok(p->split.longest.part == BLAME_WAIT && p->split.longest.tid == 72 &&
 		   p->split.longest.cpu == 3 && !strcmp(p->split.longest.comm, "runner"),
 	   "the longest piece was behind the thread that ran instead");
-	is(blame_of_row(r.blame, PHASE_minor)->pauses, 1, "it is counted by its phase");
+	is(read_sums(&r)->of_row[PHASE_minor].pauses, 1, "it is counted by its phase");
 	done(&r);
 }
 
@@ -170,7 +180,7 @@ static void test_unknown(void)
 	begin(&r);
 	push(&r, EBT_BEGIN, PHASE_minor, 0, 10);
 	push(&r, EBT_END, PHASE_minor, 0, 20);
-	ok(!blame_is_known(r.blame) && part(&longest(&r)->split, BLAME_UNKNOWN) == 10,
+	ok(!read_sums(&r)->is_known && part(&longest(&r)->split, BLAME_UNKNOWN) == 10,
 	   "without any interval nothing is known");
 	push(&r, EBT_BEGIN, PHASE_minor, 0, 30);
 	off(&r, 1, 45, 46, 0, EBT_OFFCPU_SLEEP, 0);
@@ -213,9 +223,9 @@ static void test_barrier(void)
 	push(&r, EBT_END, PHASE_stw_handler, 2, 71);
 	push(&r, EBT_END, PHASE_stw_api_barrier, 1, 72);
 	push(&r, EBT_END, PHASE_stw_handler, 1, 73);
-	is(blame_total(r.blame)->ns[BLAME_DOMAIN] / US, 30 + 26, "nobody waits for the last one");
-	is(blame_total(r.blame)->pauses, 4, "all pauses are counted");
-	is(sum(blame_total(r.blame)->ns), blame_total(r.blame)->pause_ns, "and add up");
+	is(read_sums(&r)->total.ns[BLAME_DOMAIN] / US, 30 + 26, "nobody waits for the last one");
+	is(read_sums(&r)->total.pauses, 4, "all pauses are counted");
+	is(sum(read_sums(&r)->total.ns), read_sums(&r)->total.pause_ns, "and add up");
 	done(&r);
 }
 
@@ -248,14 +258,14 @@ static void test_random(void)
 				ns = other;
 			}
 	}
-	uint32_t n;
-	const struct blame_pause *p = blame_longest(r.blame, &n);
+	const struct blame_pause *p = longest(&r);
+	uint32_t n = r.sums.longest.count;
 	bool same = n == LONGEST;
 	for (uint32_t i = 0; i < n; i++)
 		same &= p[i].end_ns - p[i].begin_ns == most[i] && sum(p[i].split.ns) == most[i];
 	ok(same, "the longest pauses are kept, the longest first");
-	is(blame_total(r.blame)->pause_ns, all, "the sum is that of all");
-	is(sum(blame_total(r.blame)->ns), all, "and of their parts");
+	is(read_sums(&r)->total.pause_ns, all, "the sum is that of all");
+	is(sum(read_sums(&r)->total.ns), all, "and of their parts");
 	done(&r);
 }
 
@@ -301,7 +311,7 @@ static void test_forget(void)
 	off(&r, 1, 20, 40, 20, EBT_OFFCPU_PREEMPTED, 0);
 	ok(!blame_forget(r.blame, 1), "a process may end in a pause");
 	push(&r, EBT_END, PHASE_stw_leader, 0, 50);
-	is(blame_total(r.blame)->pauses, 0, "which is not counted then");
+	is(read_sums(&r)->total.pauses, 0, "which is not counted then");
 	done(&r);
 }
 
@@ -331,8 +341,8 @@ static void test_stacks(void)
 		stacks_reclaim(r.session->stacks);
 	}
 	const struct stacks *stacks = r.session->stacks;
-	uint32_t n;
-	const struct blame_pause *p = blame_longest(r.blame, &n);
+	const struct blame_pause *p = longest(&r);
+	uint32_t n = r.sums.longest.count;
 	bool right = n == LONGEST;
 	for (uint32_t i = 0; i < n; i++) {
 		uint32_t frame = stacks_frame(stacks, p[i].stack);
@@ -365,8 +375,7 @@ static void test_threads(void)
 			before = mallinfo2().uordblks;
 	}
 	ok(mallinfo2().uordblks < before + (1 << 20), "threads that have ended are forgotten");
-	is(sum(blame_total(r.blame)->ns), blame_total(r.blame)->pause_ns,
-	   "pauses add up meanwhile");
+	is(sum(read_sums(&r)->total.ns), read_sums(&r)->total.pause_ns, "pauses add up meanwhile");
 	done(&r);
 }
 
@@ -388,7 +397,7 @@ static struct blame_pause counted(bool known, uint64_t delay_us, uint64_t volunt
 		off(&r, 0, 150, 160, 10, EBT_OFFCPU_PREEMPTED, 0);
 	push_with(&r, EBT_END, PHASE_minor, 0, 200, 0, &u);
 	struct blame_pause p = *longest(&r);
-	const struct blame_sum *total = blame_total(r.blame);
+	const struct blame_sum *total = &read_sums(&r)->total;
 	ok(sum(p.split.ns) == 100 * US && total->counted == 1 &&
 		   total->counts.count[PAUSE_MINOR_FAULTS] == 7 &&
 		   total->never_blocked == (!voluntary && delay_us != PAUSE_UNKNOWN),
@@ -470,14 +479,13 @@ static void test_orphans(void)
 	push(&r, EBT_END, PHASE_minor, 0, 3001000);
 	push(&r, EBT_BEGIN, PHASE_minor, 0, 3001200);
 	push(&r, EBT_END, PHASE_minor, 0, 3001300);
-	is(blame_total(r.blame)->pauses, 1,
-	   "what lies in a pause whose begin was not seen is none");
-	is(blame_total(r.blame)->pause_ns, 100 * US, "it is not added up");
+	is(read_sums(&r)->total.pauses, 1, "what lies in a pause whose begin was not seen is none");
+	is(read_sums(&r)->total.pause_ns, 100 * US, "it is not added up");
 	const struct blame_pause *p = longest(&r);
 	ok(p && p->row == phases_row(PHASE_minor), "nor listed");
 	push_parts(&r, 40000000);
 	push(&r, EBT_END, PHASE_minor, 0, 40000100);
-	is(blame_total(r.blame)->pauses, 4, "after half a minute pauses are not held any more");
+	is(read_sums(&r)->total.pauses, 4, "after half a minute pauses are not held any more");
 	struct ebt_event lost = {.ts = 50000000ull * US,
 				 .kind = EBT_LOST,
 				 .process = 1,
@@ -487,10 +495,10 @@ static void test_orphans(void)
 	ok(!blame_events(r.blame, &lost, 1), "events are lost");
 	push_parts(&r, 50000010);
 	push(&r, EBT_END, PHASE_minor, 0, 50000100);
-	is(blame_total(r.blame)->pauses, 4, "behind a loss they are");
+	is(read_sums(&r)->total.pauses, 4, "behind a loss they are");
 	push_parts(&r, 50000200);
 	ok(!blame_forget(r.blame, 1), "a process ends");
-	is(blame_total(r.blame)->pauses, 7, "those that were held until then were pauses");
+	is(read_sums(&r)->total.pauses, 7, "those that were held until then were pauses");
 	done(&r);
 }
 

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/stat/model/stat.h"
+#include "report/stat/model/snapshot.h"
 #include "tests/tap.h"
 
 #define PROCESSES 300
@@ -19,6 +19,7 @@ struct side {
 	bool releases;
 	struct session *session;
 	struct stat_model m;
+	struct stat_snapshot end;
 	struct histogram interval;
 	uint32_t process[AT_ONCE];
 };
@@ -38,8 +39,14 @@ static void side_init(struct side *s, bool releases, bool lines)
 		stat_model_count_intervals(&s->m, &s->interval);
 }
 
+static int end(struct side *s)
+{
+	return stat_snapshot_take(&s->end, &s->m, s->session->run_end);
+}
+
 static void side_done(struct side *s)
 {
+	stat_snapshot_done(&s->end);
 	stat_model_done(&s->m);
 	histogram_done(&s->interval);
 	session_free(s->session);
@@ -104,10 +111,10 @@ static bool same_numbers(const struct stat_numbers *a, const struct stat_numbers
 }
 
 /* All processes, by program. */
-static void sum(const struct stat_model *m, struct stat_programs *ret)
+static void sum(const struct stat_snapshot *m, struct stat_programs *ret)
 {
-	int err = stat_programs_merge(ret, &m->programs);
-	for (const struct stat_process *p = m->processes.first; p && !err; p = p->next)
+	int err = stat_programs_merge(ret, m->programs);
+	for (const struct stat_process *p = m->first; p && !err; p = p->next)
 		err = stat_programs_add(ret, p);
 	if (err)
 		abort();
@@ -121,7 +128,7 @@ static const struct stat_program *find(const struct stat_programs *ps, const cha
 	return g;
 }
 
-static bool same_programs(const struct stat_model *a, const struct stat_model *b)
+static bool same_programs(const struct stat_snapshot *a, const struct stat_snapshot *b)
 {
 	struct stat_programs x = {0}, y = {0};
 	sum(a, &x);
@@ -139,13 +146,13 @@ static bool same_programs(const struct stat_model *a, const struct stat_model *b
 
 /* Those with numbers of their own that were released have no less GC time than any that have
  * none. */
-static bool keeps_most(const struct stat_model *folded, const struct stat_model *all)
+static bool keeps_most(const struct stat_snapshot *folded, const struct stat_snapshot *all)
 {
 	uint64_t least = UINT64_MAX, above = 0;
-	for (const struct stat_process *p = folded->processes.first; p; p = p->next)
+	for (const struct stat_process *p = folded->first; p; p = p->next)
 		if (!p->process && p->numbers.gc_ns < least)
 			least = p->numbers.gc_ns;
-	for (const struct stat_process *p = all->processes.first; p; p = p->next)
+	for (const struct stat_process *p = all->first; p; p = p->next)
 		above += p->numbers.gc_ns > least;
 	return above >= STAT_OWN - 1 && above < STAT_OWN + AT_ONCE;
 }
@@ -172,20 +179,20 @@ static void test_sums(bool lines)
 	is(wrong, 0, "what all processes have counted never loses those that were released");
 	struct stat_numbers a = {0}, b = {0};
 	stays.session->run_end = goes.session->run_end = moment_at((PROCESSES + 2) * (uint64_t)MS);
-	if (stat_model_end(&goes.m) || stat_model_total(&goes.m, &b))
+	if (end(&goes) || stat_snapshot_total(&goes.end, &b))
 		abort();
 	/* What is known of the end of one that was released: its last event. */
 	for (struct stat_process *p = stays.m.processes.first; p; p = p->next)
 		if (p->number + AT_ONCE < PROCESSES)
 			p->end = moment_at(p->last_ns);
-	if (stat_model_end(&stays.m) || stat_model_total(&stays.m, &a))
+	if (end(&stays) || stat_snapshot_total(&stays.end, &a))
 		abort();
 	ok(same_numbers(&a, &b), "%sthe total is that of processes which stay", with);
-	ok(same_programs(&stays.m, &goes.m), "%sso is the sum of each program", with);
-	is(goes.m.processes.listed, STAT_OWN + AT_ONCE,
+	ok(same_programs(&stays.end, &goes.end), "%sso is the sum of each program", with);
+	is(goes.end.listed, STAT_OWN + AT_ONCE,
 	   "few have numbers of their own, and those that were not released");
-	is(goes.m.processes.count, PROCESSES, "all are counted");
-	ok(keeps_most(&goes.m, &stays.m), "%sthey are those with the most GC time", with);
+	is(goes.end.count, PROCESSES, "all are counted");
+	ok(keeps_most(&goes.end, &stays.end), "%sthey are those with the most GC time", with);
 	stat_numbers_done(&a);
 	stat_numbers_done(&b);
 	side_done(&stays);
@@ -200,13 +207,13 @@ static void test_index_again(void)
 	for (uint32_t n = 0; n < 2 * AT_ONCE; n++)
 		live(&s, n, MS + n * (uint64_t)MS);
 	ok(s.session->processes.count < 2 * AT_ONCE + 2, "indices are used again");
-	if (stat_model_end(&s.m))
+	if (end(&s))
 		abort();
 	unsigned own = 0;
-	for (const struct stat_process *p = s.m.processes.first; p; p = p->next)
+	for (const struct stat_process *p = s.end.first; p; p = p->next)
 		own += p->numbers.phases[PHASE_minor].begun == 1 && p->lane_count == 1;
 	is(own, 2 * AT_ONCE, "each process has its own events and lanes");
-	is_str(s.m.processes.first->comm, "program 0", "and its name");
+	is_str(s.end.first->comm, "program 0", "and its name");
 	side_done(&s);
 }
 

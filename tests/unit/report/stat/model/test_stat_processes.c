@@ -49,7 +49,7 @@ static void check(const char *name, const struct step *s, const char *want)
 		stat_run_push(&run, &ev);
 	}
 	stat_run_end(&run, 9000);
-	for (const struct stat_process *p = run.model.processes.first; p; p = p->next)
+	for (const struct stat_process *p = run.end.first; p; p = p->next)
 		at += sprintf(at, "%s%u: %u %u-%u-%u %u", at == got ? "" : "; ", (unsigned)p->pid,
 			      (unsigned)(p->wall_ns / US), (unsigned)(p->numbers.elapsed_ns / US),
 			      (unsigned)(p->numbers.gc_ns / US),

@@ -38,7 +38,7 @@ static void check(const char *name, const struct step *s, const char *want)
 		stat_run_push(&run, &ev);
 	}
 	stat_run_end(&run, 3000);
-	const struct stat_process *p = run.model.processes.first;
+	const struct stat_process *p = run.end.first;
 	const struct stat_pauses *ps = &p->numbers.pauses;
 	snprintf(got, sizeof(got), "%u/%u cut %u/%u/%u gc %u", (unsigned)ps->whole.count,
 		 (unsigned)(ps->whole.sum / US), (unsigned)ps->cut[STAT_CUT_START],

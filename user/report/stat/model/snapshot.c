@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "report/stat/model/snapshot.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A lane of a copy, and what its pauses point to and change. */
+struct lane_copy {
+	struct stat_lane lane;
+	struct pause_thread waiting[PAUSE_CLOCK_WAITING];
+};
+
+/* A process of the snapshot. One that is final in the model shares its lanes and its histogram, and one
+ * of which no pauses are held its histogram. */
+struct process_copy {
+	struct stat_process process;
+	bool has_histogram; /* of its own */
+	struct lane_copy *lanes;
+};
+
+/* The memory of a snapshot, for the next one. */
+struct stat_room {
+	struct process_copy *at;
+	uint32_t count, cap;
+};
+
+static void clear(struct stat_room *r)
+{
+	for (uint32_t i = 0; i < r->count; i++) {
+		if (r->at[i].has_histogram)
+			histogram_done(&r->at[i].process.numbers.pauses.whole);
+		free(r->at[i].lanes);
+	}
+	r->count = 0;
+}
+
+void stat_snapshot_done(struct stat_snapshot *s)
+{
+	if (s->room) {
+		clear(s->room);
+		free(s->room->at);
+	}
+	free(s->room);
+	*s = (struct stat_snapshot){0};
+}
+
+static void copy_lane(struct stat_lane *l, struct process_copy *of, struct lane_copy *ret)
+{
+	struct stat_lane *to = &ret->lane;
+	struct pause_clock *clock = &to->pauses.clock;
+	stat_sets_view(l, to);
+	to->process = &of->process;
+	to->pauses.sum = &of->process.numbers.pauses;
+	if (clock->waiting) {
+		memcpy(ret->waiting, clock->waiting, sizeof(ret->waiting));
+		clock->waiting = ret->waiting;
+	}
+}
+
+/* 0 or -ENOMEM. */
+static int copy_lanes(const struct stat_process *p, struct process_copy *ret)
+{
+	bool held = false;
+	uint32_t n = 0;
+	if (!p->lane_count)
+		return 0;
+	ret->lanes = malloc(p->lane_count * sizeof(*ret->lanes));
+	if (!ret->lanes)
+		return -ENOMEM;
+	for (struct stat_lane *l = p->lanes; l; l = l->next, n++) {
+		struct stat_lane *to = &ret->lanes[n].lane;
+		copy_lane(l, ret, &ret->lanes[n]);
+		to->next = l->next ? &ret->lanes[n + 1].lane : NULL;
+		held |= to->pauses.held_count != 0;
+	}
+	ret->process.lanes = &ret->lanes->lane;
+	if (!held)
+		return 0;
+	ret->has_histogram = true;
+	ret->process.numbers.pauses.whole = (struct histogram){0};
+	return histogram_copy(&ret->process.numbers.pauses.whole, &p->numbers.pauses.whole);
+}
+
+static int copy_process(const struct stat_model *m, const struct stat_process *p, struct moment now,
+			struct process_copy *ret)
+{
+	*ret = (struct process_copy){.process = *p};
+	if (p->is_final)
+		return 0;
+	int err = copy_lanes(p, ret);
+	return err ? err : stat_model_finish(m, &ret->process, now);
+}
+
+int stat_snapshot_take(struct stat_snapshot *s, struct stat_model *m, struct moment now)
+{
+	const struct stat_processes *ps = &m->processes;
+	if (!s->room && !(s->room = calloc(1, sizeof(*s->room))))
+		return -ENOMEM;
+	struct stat_room *r = s->room;
+	clear(r);
+	*s = (struct stat_snapshot){
+		.at = now, .count = ps->count, .programs = &m->programs, .room = r};
+	if (ps->listed > r->cap) {
+		struct process_copy *at = realloc(r->at, ps->listed * sizeof(*at));
+		if (!at)
+			return -ENOMEM;
+		r->at = at;
+		r->cap = ps->listed;
+	}
+	int err = 0;
+	for (const struct stat_process *p = ps->first; p && !err; p = p->next) {
+		struct process_copy *c = &r->at[r->count++];
+		err = copy_process(m, p, now, c);
+		c->process.prev = NULL;
+		c->process.next = p->next ? &r->at[r->count].process : NULL;
+	}
+	s->first = r->count ? &r->at->process : NULL;
+	s->listed = r->count;
+	return err;
+}
+
+int stat_snapshot_total(const struct stat_snapshot *s, struct stat_numbers *sum)
+{
+	int err = 0;
+	for (const struct stat_process *p = s->first; p && !err; p = p->next)
+		err = stat_numbers_add(sum, &p->numbers);
+	for (const struct stat_program *g = s->programs->first; g && !err; g = g->next)
+		err = stat_numbers_add(sum, &g->numbers);
+	return err;
+}
