@@ -177,6 +177,10 @@ static void test_sums(bool lines)
 		wrong += b.elapsed_ns > a.elapsed_ns || b.gc_ns > a.gc_ns;
 	}
 	is(wrong, 0, "what all processes have counted never loses those that were released");
+	uint64_t later = (PROCESSES + 1) * (uint64_t)MS;
+	uint64_t was_ns = stat_model_marks(&goes.m, later).elapsed_ns;
+	is(stat_model_marks(&goes.m, later + MS).elapsed_ns - was_ns,
+	   lines ? (uint64_t)AT_ONCE * MS : 0, "time of those that were released is over");
 	struct stat_numbers a = {0}, b = {0};
 	stays.session->run_end = goes.session->run_end = moment_at((PROCESSES + 2) * (uint64_t)MS);
 	if (end(&goes) || stat_snapshot_total(&goes.end, &b))
