@@ -19,7 +19,7 @@ within='FNR == 1 { file++ }
 	END { if (seen != 18 || n[1] != 2 * count || n[2] != n[1]) { print seen " percentiles of " n[1] " pauses"; bad = 1 }; exit bad }'
 
 for mode in ring watermark stream; do
-	EBTRACE_PRESERVE=1 "$O/ebtrace" stat -q --json --mode $mode -o "$TMP/json" -- "$O/tests/prog/pauses" $count >"$TMP/known" 2>"$TMP/err"
+	EBTRACE_PRESERVE=1 "$O/ebtrace" stat -q --json --mmu --mode $mode -o "$TMP/json" -- "$O/tests/prog/pauses" $count >"$TMP/known" 2>"$TMP/err"
 	is $? 0 "$mode: the program's own status"
 	is "$(jq .total.pauses.count "$TMP/json")" $((2 * count)) "$mode: every pause is there, what is inside and between is none"
 	jq -r '.total.pauses.percentiles_ns | to_entries[] | "\(.key) \(.value)"' "$TMP/json" >"$TMP/percentiles"
@@ -37,6 +37,11 @@ for mode in ring watermark stream; do
 	is "$(jq .total.gc_ns "$TMP/json")" "$(awk '{ n += $1 } END { printf "%.0f", n }' "$TMP/exact")" "$mode: the GC time is their sum"
 	jq -e '.total | .coverage_percent == 100 and .cpu_user_ns + .cpu_system_ns > 0 and .peak_rss_bytes > 0 and .wall_ns > .gc_ns / 2' "$TMP/json" >/dev/null
 	ok $? "$mode: nothing was lost, and CPU time and memory are known" || diag "$(jq -c '.total | del(.phases)' "$TMP/json")"
+	jq -r '.processes[].domains[] | .domain as $d | .mmu[] | select(.least_percent != null) | [$d, .window_ns, .least_percent] | @tsv' "$TMP/json" |
+		awk '{ printf "%d %d %.6f\n", $1, $2, $3 }' | sort >"$TMP/windows"
+	"$O/ebtrace" -f ndjson "$TMP"/rings/*.events | jq -r 'select(.ts) | [.domain, .ts, .kind, .name // "-"] | @tsv' |
+		awk -v runs=domain_condition_wait -f tests/stat-mmu.awk | sort >"$TMP/want"
+	same_file "$TMP/windows" "$TMP/want" "$mode: the least share of the mutator in each window is that of the events"
 	rm -f "$TMP"/rings/*
 done
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Random events of the runtimes of two processes, and the comparison of what models make of them. */
+/* Random events of the runtimes of two processes, and the comparison of what models make of
+ * them. */
 #ifndef TESTS_STAT_RANDOM_H
 #define TESTS_STAT_RANDOM_H
 

@@ -67,9 +67,10 @@ static void put_more(struct json *j)
 	const struct schema_key *const of_domain[] = {domain, kind, NULL};
 	const struct schema_key *const of_process[] = {process, allocations, NULL};
 	const struct schema_key *const of_trigger[] = {trigger, NULL};
-	schema_object(j, "kinds", of_domain + 1, kind);
-	schema_object(j, "domain", of_domain, kind);
-	schema_object(j, "process", of_process, allocations);
+	const struct schema_key *const counts[] = {kind, NULL};
+	schema_object(j, "kinds", of_domain + 1, counts);
+	schema_object(j, "domain", of_domain, counts);
+	schema_object(j, "process", of_process, of_process + 1);
 	schema_object(j, "trigger", of_trigger, NULL);
 }
 
@@ -87,5 +88,6 @@ void info_put_schema(struct json *j)
 		j,
 		"What 'ebtrace info --json' prints: a line for each input, by its format. null is "
 		"what is not known",
-		part, FORMATS, FORMATS, triggered, put_more);
+		part, FORMATS, FORMATS, (const struct schema_key *const[]){triggered, NULL},
+		put_more);
 }

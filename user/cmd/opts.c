@@ -156,10 +156,9 @@ const struct option_row option_rows[] = {
 	 "Probability that a word of 8 bytes is sampled; of mem record: default 1e-5, a sample for "
 	 "800 kB; of mem: of samples whose rate is not known",
 	 3, INTO(RATE, rate)},
-	{OPTS_TRACE | OPTS_MEM | OPTS_PAGES, "format", 'f', &of_format,
-	 "text, ndjson, perfetto, chrome, fxt, ebt, memtrace or pagetrace; of mem and pages: those "
-	 "of the "
-	 "report; "
+	{RUN | OPTS_PAGES, "format", 'f', &of_format,
+	 "text, ndjson, perfetto, chrome, fxt, ebt, memtrace or pagetrace; of stat, mem and pages: "
+	 "those of the report; "
 	 "default: by the suffix of FILE, else text",
 	 3, OWN},
 	{OPTS_TRACE, "max-size", OPT_MAX_SIZE, &of_size,
@@ -183,6 +182,11 @@ const struct option_row option_rows[] = {
 	 "Print the schema of the JSON output and exit", 3, INTO(TRUE, json_schema)},
 	{OPTS_STAT, "interval", OPT_INTERVAL, &of_duration,
 	 "Print a line at this interval: 1s, 100ms", 3, INTO(TIME, interval_ns, .least = "1ms")},
+	{OPTS_STAT, "mmu", OPT_MMU, NULL,
+	 "Add the least share of time that the mutator had in windows of 1 to 1,000 ms; with -f "
+	 "svg "
+	 "as a picture",
+	 3, INTO(TRUE, mmu)},
 	{OPTS_STAT, "by", OPT_BY, &of_by,
 	 "A section for each program or process; default: program if there are "
 	 "more than 8 processes",
@@ -252,7 +256,6 @@ static const struct {
 	const char *text;
 } instead[] = {
 	{OPT_JSON, OPTS_TRACE, "that writes JSON with -f ndjson"},
-	{'f', OPTS_STAT, "that writes text, or JSON with --json"},
 	{OPT_MAX_SIZE, OPTS_STAT, "that writes one report"},
 	{OPT_ROTATE, OPTS_STAT, "that writes one report"},
 	{OPT_MAX_SIZE, OPTS_MEM, "that writes one report"},
@@ -494,7 +497,7 @@ static void parse_own(int key, char *arg, struct argp_state *st)
 			e->stack_globs[e->stack_glob_count++] = arg;
 		break;
 	case 'f':
-		if (o->command == OPTS_MEM || o->command == OPTS_PAGES)
+		if (o->command != OPTS_TRACE)
 			o->report_format = arg;
 		else
 			o->format = parse_format(st, arg);

@@ -61,6 +61,7 @@ enum {
 	OPT_MAX,
 	OPT_TRIGGER_MEMORY,
 	OPT_BLAME,
+	OPT_MMU,
 	OPT_STACK,
 	OPT_KERNEL,
 	OPT_USAGE,
@@ -161,8 +162,10 @@ struct opts {
 	uint64_t max_bytes; /* of an output file; 0: no limit */
 	unsigned rotate; /* number of files of that size to keep; 0: the limit ends the recording */
 	const struct format *format; /* NULL: by the suffix of the output */
-	const char *report_format;   /* of mem; NULL: likewise */
+	const char *report_format;   /* of a report; NULL: likewise */
 	uint64_t interval_ns;	     /* of stat's lines; 0: none */
+	bool mmu;		     /* of stat: windows of the mutator */
+	bool svg;		     /* set by stat: its form is a picture */
 	bool json;
 	bool is_data; /* of a report: its form is no text */
 	bool json_schema;

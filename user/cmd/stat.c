@@ -12,6 +12,7 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "cmd/commands.h"
+#include "cmd/message.h"
 #include "cmd/option_rules.h"
 #include "cmd/report.h"
 #include "cmd/run.h"
@@ -31,6 +32,7 @@ static const char doc[] =
 	"  ebtrace stat -p 1234 --interval 1s    a line a second, and the report\n"
 	"  ebtrace stat --top 3 -- dune build    the programs with the most GC time\n"
 	"  sudo ebtrace stat --blame -p 1234     what pauses were made of\n"
+	"  ebtrace stat --mmu -o mmu.svg -p 1234 a picture of how much the mutator ran\n"
 	"  ebtrace stat --json 1234.events       the ring file of an ended program\n"
 	"\n"
 	"Exit status: as trace.";
@@ -49,6 +51,8 @@ static int make_sink(const void *ctx, struct session *s, int fd, struct sink **r
 	const struct opts *o = ctx;
 	struct stat_options so = {
 		.json = o->json,
+		.svg = o->svg,
+		.mmu = o->mmu,
 		.interval_ns = o->interval_ns,
 		.by = o->by,
 		.top = o->top,
@@ -116,8 +120,23 @@ static void prepare(struct report_run *r)
 	r->opts.engine.counts = true;
 }
 
+static int check_picture(const struct opts *o)
+{
+	if (o->svg && !o->mmu)
+		complain("a picture (svg) is of --mmu");
+	else if (o->svg && (o->interval_ns || o->engine.blame))
+		complain("a picture (svg) has neither --interval nor --blame");
+	else
+		return 0;
+	return EXIT_USAGE;
+}
+
 static int check(struct report_run *r)
 {
+	r->opts.svg = !strcmp(r->form->name, "svg");
+	int status = check_picture(&r->opts);
+	if (status)
+		return status;
 	r->opts.json = !strcmp(r->form->name, "json");
 	if (r->opts.engine.blame) {
 		prepare_blame(&r->opts.engine);
@@ -131,7 +150,8 @@ static int write_report(struct report_run *r)
 	return report_write(&r->opts, make_sink, &r->opts);
 }
 
-static const struct report_form forms[] = {{"text", "", false}, {"json", ".json", false}, {0}};
+static const struct report_form forms[] = {
+	{"text", "", false}, {"json", ".json", false}, {"svg", ".svg", false}, {0}};
 static const struct report_row reports[] = {
 	{"stat", "ebtrace stat", NULL, forms, sizeof(*forms)},
 	{0},

@@ -25,10 +25,11 @@ struct schema_key {
 
 /*
  * Writes the schema of an object as a member of that name. It has the keys of its lists, which NULL
- * ends, in their order, and no others; those of the list `optional` may be absent.
+ * ends, in their order, and no others; those of lists that are among `optional`, which NULL ends,
+ * too, may be absent. NULL: none may.
  */
 void schema_object(struct json *j, const char *name, const struct schema_key *const lists[],
-		   const struct schema_key *optional);
+		   const struct schema_key *const optional[]);
 
 /* An object of a schema: its name in $defs, and its lists. */
 #define SCHEMA_LISTS 8
@@ -38,10 +39,11 @@ struct schema_part {
 };
 
 /*
- * Writes a JSON Schema with these objects, as a value: the first `roots` of them are what a document
- * may be. put_more, unless it is NULL, writes further members of $defs.
+ * Writes a JSON Schema with these objects, as a value: the first `roots` of them are what a
+ * document may be. put_more, unless it is NULL, writes further members of $defs.
  */
 void schema_put(struct json *j, const char *title, const struct schema_part *part, size_t parts,
-		size_t roots, const struct schema_key *optional, void (*put_more)(struct json *j));
+		size_t roots, const struct schema_key *const optional[],
+		void (*put_more)(struct json *j));
 
 #endif

@@ -2,6 +2,7 @@
 #include "report/stat/json.h"
 
 #include "base/json.h"
+#include "report/stat/mmu.h"
 #include "report/stat/percentiles.h"
 
 #define STAT_SCHEMA 1
@@ -132,6 +133,7 @@ static void put_lane(struct json *j, const struct stat_lane *l)
 	json_key_u64(j, "pauses", l->pauses.count);
 	put_coverage(j, l->uncovered_ns, l->elapsed_ns);
 	put_loss(j, &l->lost);
+	stat_mmu_lane_json(j, l);
 	json_close(j, '}');
 }
 
@@ -146,6 +148,7 @@ static void put_process(struct json *j, const struct stat_process *p)
 	for (const struct stat_lane *l = p->lanes; l; l = l->next)
 		put_lane(j, l);
 	json_close(j, ']');
+	stat_mmu_json(j, p);
 	json_close(j, '}');
 }
 

@@ -44,6 +44,10 @@ static const struct schema_key pid[] = {{"pid", SCHEMA_COUNT}, {0}};
 static const struct schema_key named[] = {
 	{"comm", SCHEMA_STRING}, {"producer", SCHEMA_STRING}, {0}};
 static const struct schema_key size[] = {{"processes", SCHEMA_COUNT}, {0}};
+/* Only with --mmu. */
+static const struct schema_key mmu[] = {{"mmu", SCHEMA_LIST("window")}, {0}};
+static const struct schema_key window[] = {
+	{"window_ns", SCHEMA_COUNT}, {"least_percent", SCHEMA_SHARE}, {0}};
 static const struct schema_key lanes[] = {{"domains", SCHEMA_LIST("domain")}, {0}};
 static const struct schema_key domain[] = {{"domain", SCHEMA_KNOWN},
 					   {"tid", SCHEMA_KNOWN},
@@ -143,9 +147,10 @@ void stat_schema(struct json *j)
 	static const struct schema_part objects[] = {
 		{"report", {report, optional}},
 		{"total", {section}},
-		{"process", {pid, named, section, lanes}},
+		{"process", {pid, named, section, lanes, mmu}},
 		{"program", {named, size, section}},
-		{"domain", {domain}},
+		{"domain", {domain, mmu}},
+		{"window", {window}},
 		{"lost", {lost}},
 		{"pauses", {pauses}},
 		{"cut", {cut}},
@@ -165,5 +170,6 @@ void stat_schema(struct json *j)
 		   "What 'ebtrace stat --json' writes, schema 1: the report; with --interval one a "
 		   "line, "
 		   "of all up to at_ns",
-		   objects, sizeof(objects) / sizeof(*objects), 1, optional, put_percentiles);
+		   objects, sizeof(objects) / sizeof(*objects), 1,
+		   (const struct schema_key *const[]){optional, mmu, NULL}, put_percentiles);
 }

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "report/stat/json.h"
+#include "report/stat/mmu.h"
 #include "report/stat/model/snapshot.h"
 #include "report/stat/text.h"
 
@@ -93,6 +94,8 @@ static int put_sections(struct stat *k, struct stat_report *r)
 	struct stat_sections sections = {0};
 	int err = 0;
 	r->sections = &sections;
+	if (k->opt.svg)
+		return stat_mmu_svg(&k->buf, r);
 	if (!k->opt.json)
 		err = stat_sections_make(&k->snapshot, k->opt.by, k->opt.top, &sections);
 	if (!err && k->opt.json)
@@ -308,6 +311,8 @@ int stat_new(const struct session *s, int fd, const struct stat_options *o, stru
 	k->opt = *o;
 	if (o->interval_ns && !o->json)
 		stat_model_count_intervals(&k->model, &k->pauses);
+	if (o->mmu)
+		stat_model_measure_mutators(&k->model);
 	*ret = &k->base;
 	return 0;
 }

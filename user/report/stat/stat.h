@@ -13,6 +13,8 @@
 
 struct stat_options {
 	bool json;
+	bool svg;	      /* a picture of mmu */
+	bool mmu;	      /* the least share of the mutator in windows of time */
 	enum stat_by by;      /* of the text */
 	uint32_t top;	      /* so many sections, those with the most GC time; 0: all */
 	uint64_t interval_ns; /* 0: no lines but the report */

@@ -6,6 +6,7 @@
 
 #include "base/plural.h"
 #include "base/utf8.h"
+#include "report/stat/mmu.h"
 #include "report/stat/percentiles.h"
 #include "report/text.h"
 
@@ -298,6 +299,8 @@ static void put_section(struct buf *b, const struct stat_numbers *n,
 	if (process && process->lanes)
 		put_lanes(b, process);
 	put_pauses(b, &n->pauses, verbose);
+	if (process)
+		stat_mmu_text(b, process);
 	put_work(b, n);
 	put_phases(b, n, verbose);
 	if (n->unmatched)

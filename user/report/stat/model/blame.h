@@ -9,12 +9,12 @@
  * A domain waits for another one in phases that are barriers: all participants begin the phase when
  * they arrive, and none leaves it before the last has. So the last one to begin it was waited for,
  * from the begin of each other's phase to its own; what is behind that is the waiting domain's own
- * time. What the last one did meanwhile is split, too: a domain that had no CPU is told from one that
- * was long in its own code. A section of arrivals ends when the first participant leaves.
+ * time. What the last one did meanwhile is split, too: a domain that had no CPU is told from one
+ * that was long in its own code. A section of arrivals ends when the first participant leaves.
  *
- * Pauses of which an end was not seen, and those that a loss cut, are not split. Those that began before
- * the run are not in the sums. Nor are those of which
- * the begin was not seen, or what lies inside of them, as far as that turns out in time (pauses.h).
+ * Pauses of which an end was not seen, and those that a loss cut, are not split. Those that began
+ * before the run are not in the sums. Nor are those of which the begin was not seen, or what lies
+ * inside of them, as far as that turns out in time (pauses.h).
  */
 #ifndef REPORT_STAT_MODEL_BLAME_H
 #define REPORT_STAT_MODEL_BLAME_H
@@ -42,8 +42,9 @@ int blame_forget(struct blame *b, uint32_t process);
  */
 int blame_snapshot(const struct blame *b, struct blame_sums *ret);
 /*
- * The longest pause that is open at a moment, split up to it; false: none is. Whether its thread has a CPU is
- * not known behind its last event or switch, and the last moment of which open intervals were emitted.
+ * The longest pause that is open at a moment, split up to it; false: none is. Whether its thread
+ * has a CPU is not known behind its last event or switch, and the last moment of which open
+ * intervals were emitted.
  */
 bool blame_open(struct blame *b, uint64_t now_ns, struct blame_pause *ret);
 

@@ -7,7 +7,8 @@
 
 #include "base/array.h"
 
-/* A pause with what it was made of, and the longest of many, with a reference to the stack of each. */
+/* A pause with what it was made of, and the longest of many, with a reference to the stack of
+ * each. */
 
 /* The stacks are kept. 0 or -ENOMEM. */
 static int longest_pauses_init(struct longest_pauses *l, struct stacks *stacks, uint32_t max)

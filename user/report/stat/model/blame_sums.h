@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What pauses were made of, added up, and the longest of them. Those of a lane may turn out to have been
- * parts of a longer one: behind a loss, and at the begin of the lane's time, an end may come whose begin
- * was not seen (pauses.h). So they are held until that is known.
+ * What pauses were made of, added up, and the longest of them. Those of a lane may turn out to have
+ * been parts of a longer one: behind a loss, and at the begin of the lane's time, an end may come
+ * whose begin was not seen (pauses.h). So they are held until that is known.
  */
 #ifndef REPORT_STAT_MODEL_BLAME_SUMS_H
 #define REPORT_STAT_MODEL_BLAME_SUMS_H
@@ -64,8 +64,8 @@ struct held_pauses {
 	uint32_t count, cap;
 };
 
-/* longest: so many pauses are kept. The stacks are kept. 0 or -ENOMEM; done() works after either, and of
- * zeroed memory. */
+/* longest: so many pauses are kept. The stacks are kept. 0 or -ENOMEM; done() works after either,
+ * and of zeroed memory. */
 int blame_sums_init(struct blame_sums *s, struct stacks *stacks, uint32_t longest);
 void blame_sums_done(struct blame_sums *s);
 /* Copies the pause. */

@@ -39,8 +39,9 @@ enum stat_lane_event {
 	STAT_LANE_EVENTS
 };
 
-struct stat_set;
+struct stat_lane_mutator;
 struct stat_list;
+struct stat_set;
 
 struct stat_lane {
 	struct stat_process *process;
@@ -67,6 +68,7 @@ struct stat_lane {
 	uint64_t minors;	  /* begins of `minor` */
 	uint64_t heap_words, pool_words, large_words; /* last values */
 	uint64_t heap_counted;			      /* its part of the process's heap_sum */
+	struct stat_lane_mutator *mutator;	      /* NULL: not asked for, or no event yet */
 
 	/* Of sets.c. */
 	struct stat_class *class;

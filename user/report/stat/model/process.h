@@ -14,8 +14,9 @@
 #include "report/parts/numbers.h"
 #include "report/stat/model/stream.h"
 
-struct stat_lane;
 struct stat_class;
+struct stat_lane;
+struct stat_process_mutator;
 
 /* The share of a process in the lines of --interval. */
 struct stat_counted {
@@ -46,6 +47,7 @@ struct stat_process {
 	uint64_t heap_sum;			   /* last values of all lanes */
 	uint32_t majors_open, compactions_open;	   /* domains that take part now */
 	struct stat_numbers numbers;
+	struct stat_process_mutator *mutator; /* as of a lane */
 
 	bool is_changed; /* of progress.c */
 	struct stat_process *next_changed;

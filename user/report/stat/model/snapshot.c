@@ -11,8 +11,8 @@ struct lane_copy {
 	struct pause_thread waiting[PAUSE_CLOCK_WAITING];
 };
 
-/* A process of the snapshot. One that is final in the model shares its lanes and its histogram, and one
- * of which no pauses are held its histogram. */
+/* A process of the snapshot. One that is final in the model shares its lanes and its histogram, and
+ * one of which no pauses are held its histogram. */
 struct process_copy {
 	struct stat_process process;
 	bool has_histogram; /* of its own */

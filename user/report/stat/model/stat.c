@@ -6,6 +6,7 @@
 
 #include "base/array.h"
 #include "report/stat/model/lane.h"
+#include "report/stat/model/mutator.h"
 #include "report/stat/model/sets.h"
 #include "stream/loss.h"
 
@@ -217,13 +218,13 @@ static const struct tracks_visitor stat_spans_visitor = {
 	.begin = on_begin, .end = on_end, .forget = on_forget};
 
 /* An end whose begin was not seen: it has lasted since the lane became unsure. */
-static __attribute__((noinline)) void end_unseen(struct stat_lane *l, uint32_t row, uint64_t now_ns)
+static __attribute__((noinline)) int end_unseen(struct stat_lane *l, uint32_t row, uint64_t now_ns)
 {
 	struct pauses *pauses = &l->pauses;
 	struct stat_numbers *n = &l->process->numbers;
 	if (pauses->certainty == PAUSES_SURE || l->open_spans) {
 		n->unmatched++;
-		return;
+		return 0;
 	}
 	struct stat_phase *ph = &n->phases[row];
 	uint64_t ns = now_ns > pauses->unsure_ns ? now_ns - pauses->unsure_ns : 0;
@@ -231,8 +232,10 @@ static __attribute__((noinline)) void end_unseen(struct stat_lane *l, uint32_t r
 	ph->total_ns += ns;
 	ph->self_ns += ns > l->unseen_inner_ns ? ns - l->unseen_inner_ns : 0;
 	l->unseen_inner_ns = ns;
-	if (phases_stop(row))
-		pauses_orphan(pauses, ns);
+	if (!phases_stop(row))
+		return 0;
+	pauses_orphan(pauses, ns);
+	return stat_mutator_forget(l, now_ns);
 }
 
 /* Finds the track of the lane, or of one of its threads, for an event. NULL: no memory. */
@@ -254,9 +257,8 @@ static int stat_spans_push(struct stat_sets *sets, struct stat_lane *l, const st
 {
 	const struct stat_stream *s = sets->stream;
 	if (ev->kind == EBT_END && !l->open[phases_row(ev->id)]) {
-		if (ev->ts >= s->floor_ns)
-			end_unseen(l, phases_row(ev->id), ev->ts);
-		return 0;
+		bool counts = ev->ts >= s->floor_ns;
+		return counts ? end_unseen(l, phases_row(ev->id), ev->ts) : 0;
 	}
 	struct track *t = ev->pos != EBT_NO_POS ? l->track : NULL;
 	if (!t && !(t = find_track(s, l, ev)))
@@ -403,8 +405,10 @@ static int start_recording(struct stat_model *m, struct stat_lane *l, uint64_t n
 	struct stat_process *p = l->process;
 	int err = 0;
 	/* Its end was not seen: it lies at the last events. */
-	if (p->recording && (resume || l->state == STAT_LANE_LIVE))
+	if (p->recording && (resume || l->state == STAT_LANE_LIVE)) {
+		stat_mutator_stop(p, p->last_ns);
 		err = stat_sets_stop(&m->sets, p, 0, false);
+	}
 	p->recording = true;
 	p->recorded_from_ns = now_ns;
 	if (resume)
@@ -426,6 +430,7 @@ static __attribute__((noinline)) int on_lifecycle(struct stat_model *m, struct s
 	case LIFECYCLE_ring_pause:
 		err = stat_lane_step(&m->stream, l, STAT_LANE_OTHER, 0, now);
 		l->process->recording = false;
+		stat_mutator_stop(l->process, now);
 		return err ? err : stat_sets_stop(&m->sets, l->process, now, false);
 	case LIFECYCLE_domain_spawn:
 		return stat_lane_step(&m->stream, l, STAT_LANE_SPAWNS, 0, now);
@@ -451,7 +456,9 @@ static int lose_lane(struct stat_model *m, const struct ebt_event *ev, uint64_t 
 	stat_loss_count(&l->lost, ev);
 	stat_loss_count(&l->process->numbers.lost, ev);
 	l->process->last_ns = now;
-	return err ? err : stat_lane_step(&m->stream, l, STAT_LANE_LOSES, since_ns, now);
+	if (!err)
+		err = stat_lane_step(&m->stream, l, STAT_LANE_LOSES, since_ns, now);
+	return err || !m->has_mutators ? err : stat_mutator_follow(&m->room, l, now);
 }
 
 /* One without a domain concerns all lanes that no ring holds; without a process, of all
@@ -492,6 +499,7 @@ static int on_process(struct stat_model *m, const struct ebt_event *ev)
 		stat_processes_dead(&m->processes, pid);
 		return 0;
 	}
+	stat_mutator_stop(p, now);
 	int err = stat_sets_stop(&m->sets, p, now, true);
 	stat_processes_change(&m->processes, p, now, ev->id);
 	return err ? err : tracks_push(m->stream.tracks, ev);
@@ -512,7 +520,17 @@ static inline bool is_plain(const struct stat_model *m, const struct stat_lane *
 {
 	return l->state == STAT_LANE_LIVE && stat_sets_is_busy(l, ev->pos != EBT_NO_POS) &&
 	       (!ev->tid || ev->tid == l->pauses.clock.now.tid) && !m->stream.late &&
-	       !m->progress.on;
+	       !m->progress.on && !m->has_mutators;
+}
+
+/* The lane's time is another thread's from here on. 0 or -ENOMEM. */
+static int switch_thread(struct stat_model *m, struct stat_lane *l, uint32_t tid)
+{
+	uint64_t now_ns = stat_stream_later(m->stream.now_ns, l->since_ns);
+	int err = pause_clock_switch(&l->pauses.clock, tid, l->last_ns, now_ns);
+	if (err < 0)
+		return err;
+	return m->has_mutators ? stat_mutator_follow(&m->room, l, l->last_ns) : 0;
 }
 
 /* Prepares the lane for any other event. */
@@ -520,15 +538,13 @@ static __attribute__((noinline)) int prepare(struct stat_model *m, struct stat_l
 					     const struct ebt_event *ev)
 {
 	struct stat_stream *s = &m->stream;
-	struct pause_clock *clock = &l->pauses.clock;
 	if (stat_sets_use(&m->sets, l, ev->pos != EBT_NO_POS))
 		return -ENOMEM;
 	int err = 0;
 	l->process->numbers.late += s->late;
-	if (ev->tid && ev->tid != clock->now.tid)
-		err = pause_clock_switch(clock, ev->tid, l->last_ns,
-					 stat_stream_later(s->now_ns, l->since_ns));
-	if (err < 0)
+	if (ev->tid && ev->tid != l->pauses.clock.now.tid)
+		err = switch_thread(m, l, ev->tid);
+	if (err)
 		return err;
 	if (ev->kind == EBT_LIFECYCLE || l->state == STAT_LANE_LIVE)
 		return 0;
@@ -563,7 +579,7 @@ static inline int on_event(struct stat_model *m, struct stat_lane *l, const stru
 	}
 	l->last_ns = s->now_ns;
 	l->process->last_ns = s->now_ns;
-	return err;
+	return err || !m->has_mutators ? err : stat_mutator_follow(&m->room, l, s->now_ns);
 }
 
 /* Of the tracing itself. */
@@ -644,11 +660,13 @@ int stat_model_finish(const struct stat_model *m, struct stat_process *p, struct
 	int err = stat_lanes_sort(p);
 	uint64_t end = stat_process_end(p, s, now);
 	for (struct stat_lane *l = p->lanes; l && !err; l = l->next) {
+		stat_mutator_settle_lane(l, end);
 		err = end_lane(m, l, end);
 		n->elapsed_ns += l->elapsed_ns;
 		n->gc_ns += l->pauses.clock.gc_ns;
 		n->uncovered_ns += l->uncovered_ns;
 	}
+	stat_mutator_settle(p, end);
 	p->wall_ns = end > p->begin_ns ? end - p->begin_ns : 0;
 	/* Of one without events its life counts, and what of it was not watched. */
 	if (!p->lanes && n->lost.unwatched_ns) {
@@ -695,6 +713,7 @@ int stat_model_forget(struct stat_model *m, uint32_t process)
 	/* What all have counted so far has the share of its lanes for good. */
 	stat_progress_settle(&m->progress);
 	stat_sets_forget(p);
+	stat_mutator_release(p);
 	stat_lanes_release(&m->stream, p);
 	stat_processes_release(&m->processes, p);
 	err = stat_ended_add(&m->ended, p);

@@ -27,6 +27,7 @@
 #define REPORT_STAT_MODEL_STAT_H
 
 #include "report/stat/model/lane.h"
+#include "report/stat/model/mmu.h"
 #include "report/stat/model/process.h"
 #include "report/stat/model/programs.h"
 #include "report/stat/model/progress.h"
@@ -49,7 +50,9 @@ struct stat_model {
 	uint32_t own_max;
 	struct stat_sets sets;
 	struct stat_progress progress;
-	struct moment first; /* time of the first event */
+	bool has_mutators;
+	struct mmu_room room; /* of these */
+	struct moment first;  /* time of the first event */
 };
 
 /* `s` is kept. own: as many, if more than STAT_OWN, keep their own. 0 or -ENOMEM; done() works
@@ -61,6 +64,11 @@ void stat_model_done(struct stat_model *m);
  * that stays the caller's, and prepares for stat_model_marks().
  */
 void stat_model_count_intervals(struct stat_model *m, struct histogram *pauses);
+/* Before the first event: measures what share of each window of time mutators had (mutator.h). */
+static inline void stat_model_measure_mutators(struct stat_model *m)
+{
+	m->has_mutators = true;
+}
 /* In order of time. 0 or -ENOMEM. */
 int stat_model_events(struct stat_model *m, const struct ebt_event *ev, size_t n);
 /* As forget() of struct sink_ops. 0 or -ENOMEM. */
@@ -71,9 +79,9 @@ static inline struct stat_marks stat_model_marks(struct stat_model *m, uint64_t 
 	return stat_progress_at(&m->progress, now_ns);
 }
 /*
- * Makes the numbers of a process final as of a moment (stat_process_end()): the time of its lanes and
- * what is open ends there. Of one that is in the model, or of a copy with copies of its lanes, all up
- * to date (snapshot.h). 0 or -ENOMEM.
+ * Makes the numbers of a process final as of a moment (stat_process_end()): the time of its lanes
+ * and what is open ends there. Of one that is in the model, or of a copy with copies of its lanes,
+ * all up to date (snapshot.h). 0 or -ENOMEM.
  */
 int stat_model_finish(const struct stat_model *m, struct stat_process *p, struct moment now);
 

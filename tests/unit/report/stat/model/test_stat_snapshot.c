@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A snapshot is what a model of the events up to then comes to at its end, and it changes nothing: at
- * random moments of random events a second model gets the events before, and ends there; a third one
- * gets them all, without a snapshot.
+ * A snapshot is what a model of the events up to then comes to at its end, and it changes nothing:
+ * at random moments of random events a second model gets the events before, and ends there; a third
+ * one gets them all, without a snapshot.
  */
 #include <stdlib.h>
 
+#include "report/stat/model/mutator.h"
 #include "tests/tap.h"
 #include "tests/unit/processes_fixture.h"
 #include "tests/unit/stat_random.h"
@@ -18,6 +19,34 @@ static void begin(struct stat_model *m, const struct session *s)
 {
 	if (stat_model_init(m, s, 0))
 		abort();
+	stat_model_measure_mutators(m);
+}
+
+static bool same_least(const struct mmu *a, const struct mmu *b)
+{
+	return !memcmp(a->least, b->least, sizeof(a->least));
+}
+
+/* Windows of the mutators, of the same processes and lanes. */
+static bool same_windows(const struct stat_snapshot *a, const struct stat_snapshot *b)
+{
+	const struct stat_process *p = a->first, *q = b->first;
+	bool same = true;
+	for (; p && q && same; p = p->next, q = q->next) {
+		const struct stat_lane *l = p->lanes, *k = q->lanes;
+		same = !p->mutator == !q->mutator &&
+		       (!p->mutator || same_least(&p->mutator->windows, &q->mutator->windows));
+		for (; l && k && same; l = l->next, k = k->next)
+			same = !l->mutator == !k->mutator &&
+			       (!l->mutator ||
+				same_least(&l->mutator->windows, &k->mutator->windows));
+	}
+	return same;
+}
+
+static bool same(const struct stat_snapshot *a, const struct stat_snapshot *b)
+{
+	return stat_same(a, b) && same_windows(a, b);
 }
 
 static void push(struct stat_model *m, const struct ebt_event *ev, size_t n)
@@ -50,10 +79,10 @@ static bool is_right(const struct stat_snapshot *got, const struct session *sess
 	push(&m, ev, n);
 	wake_all(&m);
 	take(&want, &m, at);
-	bool same = stat_same(got, &want) && got->count == want.count;
+	bool is_same = same(got, &want) && got->count == want.count;
 	stat_snapshot_done(&want);
 	stat_model_done(&m);
-	return same;
+	return is_same;
 }
 
 static bool try(uint32_t seed, bool lines)
@@ -87,7 +116,7 @@ static bool try(uint32_t seed, bool lines)
 	}
 	take(&s, &m, moment_at(now));
 	take(&end, &whole, moment_at(now));
-	right = right && stat_same(&s, &end);
+	right = right && same(&s, &end);
 	stat_snapshot_done(&end);
 	stat_snapshot_done(&s);
 	stat_model_done(&whole);
