@@ -25,6 +25,23 @@ for report in summary hotspots live lifetimes timeline; do
 	done
 done
 
+# One a line, of all up to then: the last is the report.
+for report in summary hotspots live lifetimes; do
+	"$ebt" mem "$report" --no-wrappers --json --interval 2ms "$TMP/single.ctf" >"$TMP/lines" 2>"$TMP/log"
+	is "$(valid "$TMP/lines")$(tail -1 "$TMP/lines" | jq -cS 'del(.at_ns)')" "$(jq -cS . "$TMP/$report.single")" "the last $report of several is the report"
+	is "$(jq -cs 'length > 3 and (. as $all | all(range(1; length); $all[.].at_ns > $all[. - 1].at_ns and $all[.].elapsed_ns >= $all[. - 1].elapsed_ns and
+		(($all[.].totals.allocated // $all[.].total).bytes >= ($all[. - 1].totals.allocated // $all[. - 1].total).bytes or $all[.].report == "live")))' "$TMP/lines")" true \
+		"and each has all up to its moment" || diag "$(jq -c '[.at_ns, .elapsed_ns, .total.bytes]' "$TMP/lines")"
+done
+"$ebt" mem live --no-wrappers --json --at 20ms "$TMP/single.ctf" >"$TMP/at"
+is "$("$ebt" mem live --no-wrappers --json --interval 10ms "$TMP/single.ctf" | jq -c 'select(.elapsed_ns == 20000000) | [.total, .sites]')" \
+	"$(jq -c '[.total, .sites]' "$TMP/at")" "what is alive at a moment is that of --at"
+for options in "timeline --json" "diff --json $TMP/part.ctf" hotspots "flame -f svg" "live --json --filter lifetime>1ms"; do
+	# shellcheck disable=SC2086
+	"$ebt" mem $options --interval 10ms "$TMP/single.ctf" >"$TMP/got" 2>"$TMP/log"
+	is "$? $(wc -c <"$TMP/got") $(wc -l <"$TMP/log")" "2 0 1" "mem ${options%%/*} --interval is refused"
+done
+
 # 800 bytes for a sample.
 "$ebt" -q -f ndjson "$TMP/single.ctf" >"$TMP/events"
 samples=$(jq -s 'map(select(.kind == "alloc").samples) | add' "$TMP/events")

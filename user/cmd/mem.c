@@ -353,6 +353,7 @@ static struct mem_report_options options_of(const struct mem_run *r)
 				.wrappers = r->base.opts.wrappers,
 			},
 		.top = r->base.opts.top,
+		.interval_ns = r->base.opts.interval_ns,
 		.refused = r->refused,
 		.diff = r->diff,
 	};
@@ -538,10 +539,30 @@ static void prepare(struct report_run *base)
 	base->opts.compares = report_of(r)->before != NULL;
 }
 
+/* 0, or EXIT_USAGE after a line on stderr. */
+static int check_interval(const struct mem_run *r)
+{
+	if (!r->base.opts.interval_ns)
+		return 0;
+	if (report_of(r)->before || form_of(r)->needs & MEM_BANDS)
+		complain("--interval is of reports of one moment; mem %s is of several",
+			 r->base.report->name);
+	else if (strcmp(r->base.form->name, "json") != 0)
+		complain("--interval of mem prints a document a line: --json");
+	else if (r->conditions.filter.by_lifetime)
+		complain("--interval excludes --filter lifetime: that of what is alive is known "
+			 "at the end");
+	else
+		return 0;
+	return EXIT_USAGE;
+}
+
 static int check(struct report_run *base)
 {
 	struct mem_run *r = (struct mem_run *)base;
 	int status = parse_filters(r);
+	if (!status)
+		status = check_interval(r);
 	if (!status)
 		status = mem_check_rate(&base->opts);
 	if (status || !report_of(r)->before || base->opts.engine.file_count == 2)

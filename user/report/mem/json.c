@@ -100,6 +100,8 @@ void mem_json_run(struct json *j, const struct mem_view *v)
 {
 	struct totals t = session_run_totals(v->session);
 	put_programs(j, v);
+	if (v->at.known)
+		json_key_u64(j, "at_ns", v->at.ns);
 	json_key_u64(j, "elapsed_ns", mem_model_elapsed_ns(v->model));
 	json_key_known(j, "lost_events", !t.lost_uncounted, t.lost_events);
 	json_key_u64(j, "damaged", t.damaged);

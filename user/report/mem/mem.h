@@ -17,6 +17,7 @@ struct mem_diff;
 struct mem_report_options {
 	struct mem_options model;
 	uint32_t top;  /* rows of a table, those with the most bytes; 0: as many as matter */
+	uint64_t interval_ns; /* a report at the end of each, too; 0: none */
 	bool *refused; /* set if the report needs ends of objects, and there are none; or NULL */
 	struct mem_diff *diff; /* of the report that compares; of others NULL */
 };
@@ -27,6 +28,7 @@ struct mem_view {
 	const struct mem_model *model;
 	struct display_names *names; /* of functions */
 	struct mem_report_options opt;
+	struct moment at; /* of one of several of a run */
 };
 
 /* Writes a report. 0 or -ENOMEM. */

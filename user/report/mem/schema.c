@@ -26,6 +26,8 @@ static const struct schema_key run[] = {
 	{"programs", SCHEMA_LIST("program")}, {"elapsed_ns", SCHEMA_COUNT},
 	{"lost_events", SCHEMA_KNOWN},	      {"damaged", SCHEMA_COUNT},
 	{"lost_allocs", SCHEMA_COUNT},	      {0}};
+/* Only with --interval. */
+static const struct schema_key moment[] = {{"at_ns", SCHEMA_COUNT}, {0}};
 static const struct schema_key summary[] = {{"totals", SCHEMA_REF("totals")},
 					    {"allocated_at", SCHEMA_LIST("caller")},
 					    {"live_at", SCHEMA_LIST("caller")},
@@ -114,10 +116,10 @@ static const struct schema_key value[] = {{"value", AMOUNT}, {"low", RATIO}, {"h
 void mem_schema(struct json *j)
 {
 	static const struct schema_part objects[] = {
-		{"summary", {head, is_summary, run, summary}},
-		{"hotspots", {head, is_hotspots, run, hotspots}},
-		{"live", {head, is_live, run, live}},
-		{"lifetimes", {head, is_lifetimes, run, lifetimes}},
+		{"summary", {head, is_summary, run, moment, summary}},
+		{"hotspots", {head, is_hotspots, run, moment, hotspots}},
+		{"live", {head, is_live, run, moment, live}},
+		{"lifetimes", {head, is_lifetimes, run, moment, lifetimes}},
 		{"timeline", {head, is_timeline, run, timeline}},
 		{"diff", {head, is_diff, diff}},
 		{"program", {program}},
@@ -142,7 +144,10 @@ void mem_schema(struct json *j)
 		{"value", {value}},
 	};
 	schema_put(j,
-		   "What 'ebtrace mem --json' writes, schema 1: one report. Bytes and values "
+		   "What 'ebtrace mem --json' writes, schema 1: one report; with --interval one a "
+		   "line, of "
+		   "all up to at_ns. Bytes and values "
 		   "are estimates, from low to high in 95 of 100 cases",
-		   objects, sizeof(objects) / sizeof(*objects), 6, NULL, NULL);
+		   objects, sizeof(objects) / sizeof(*objects), 6,
+		   (const struct schema_key *const[]){moment, NULL}, NULL);
 }

@@ -4,15 +4,14 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "report/interval.h"
 #include "report/stat/json.h"
 #include "report/stat/mmu.h"
 #include "report/stat/model/snapshot.h"
 #include "report/stat/text.h"
 
 #define STAT_BUFFER_BYTES 65536
-/* A stretch without events that is longer than so many intervals is one line. */
-#define STAT_QUIET_LINES 100
-#define OPEN_NS		 20000000ull
+#define OPEN_NS		  20000000ull
 /* Lines between two headings. */
 #define STAT_HEADING 20
 
@@ -32,9 +31,8 @@ struct stat {
 	struct blame *blame;	       /* NULL: not asked for, and no probe stands at pauses */
 	struct histogram pauses;       /* of the line that is being counted */
 	struct marks marks;
-	uint64_t line_ns;    /* when it ends; 0: not begun */
-	uint64_t open_of_ns; /* line_ns of the last line for which open intervals were asked for */
-	uint64_t begin_ns;
+	struct report_interval interval;
+	uint64_t open_of_ns; /* the end of the last line for which open intervals were asked for */
 	unsigned lines;
 	bool cancelled;
 };
@@ -67,8 +65,8 @@ static void put_line(struct stat *k, uint64_t begin_ns, uint64_t end_ns)
 	struct blame_pause open;
 	bool has_open = find_open(k, end_ns, &open);
 	struct stat_line line = {
-		.begin_ns = begin_ns - k->begin_ns,
-		.end_ns = end_ns - k->begin_ns,
+		.begin_ns = begin_ns - k->interval.begin_ns,
+		.end_ns = end_ns - k->interval.begin_ns,
 		.pauses = &k->pauses,
 		.gc_percent = stat_numbers_percent(gained(now.of.gc_ns, was->of.gc_ns),
 						   gained(now.of.elapsed_ns, was->of.elapsed_ns)),
@@ -153,28 +151,21 @@ static int put_report(struct stat *k, struct moment at)
 
 /* ---- at the end of each interval ---- */
 
-/* Puts out what there is at the end of each interval up to this moment. 0 or -ENOMEM. */
-static int put_lines(struct stat *k, uint64_t now_ns)
+/* 0 or -ENOMEM. */
+static int put_interval(void *ctx, uint64_t begin_ns, uint64_t end_ns)
 {
-	int err = 0;
-	uint64_t step = k->opt.interval_ns;
-	if (!k->line_ns) {
-		k->begin_ns = k->session->run_begin.ns;
-		if (!k->session->run_begin.known)
-			k->begin_ns = k->model.first.known ? k->model.first.ns : now_ns;
-		k->line_ns = k->begin_ns + step;
-	}
-	for (unsigned n = 0; !err && now_ns >= k->line_ns && k->line_ns != UINT64_MAX; n++) {
-		uint64_t begin = k->line_ns - step;
-		if (n >= STAT_QUIET_LINES)
-			k->line_ns += (now_ns - k->line_ns) / step * step;
-		if (k->opt.json)
-			err = put_report(k, moment_at(k->line_ns));
-		else
-			put_line(k, begin, k->line_ns);
-		k->line_ns = k->line_ns > UINT64_MAX - step ? UINT64_MAX : k->line_ns + step;
-	}
-	return err;
+	struct stat *k = ctx;
+	if (k->opt.json)
+		return put_report(k, moment_at(end_ns));
+	put_line(k, begin_ns, end_ns);
+	return 0;
+}
+
+/* Puts out what there is at the end of each interval up to this moment. 0 or -ENOMEM. */
+static int pass_intervals(struct stat *k, uint64_t now_ns)
+{
+	uint64_t first = k->model.first.known ? k->model.first.ns : now_ns;
+	return report_interval_pass(&k->interval, k->session, first, now_ns, put_interval, k);
 }
 
 /* Where a probe stands at pauses the kernel's counts come with them, asked for or not. */
@@ -197,8 +188,8 @@ static int stat_events(struct sink *base, const struct ebt_event *ev, size_t n)
 		return err ? err : stat_model_events(&k->model, ev, n);
 	}
 	for (size_t i = 0; i < n && !err; i++) {
-		if (ev[i].ts >= k->line_ns)
-			err = put_lines(k, ev[i].ts);
+		if (report_interval_ends(&k->interval, ev[i].ts))
+			err = pass_intervals(k, ev[i].ts);
 		if (!err && k->blame)
 			err = blame_events(k->blame, &ev[i], 1);
 		if (!err)
@@ -210,8 +201,8 @@ static int stat_events(struct sink *base, const struct ebt_event *ev, size_t n)
 static int stat_advance(struct sink *base, uint64_t now_ns)
 {
 	struct stat *k = (struct stat *)base;
-	bool lines = k->opt.interval_ns && now_ns != UINT64_MAX && k->session->run_begin.known;
-	return lines && now_ns >= k->line_ns ? put_lines(k, now_ns) : 0;
+	bool passes = report_interval_is_live(&k->interval, k->session, now_ns);
+	return passes && report_interval_ends(&k->interval, now_ns) ? pass_intervals(k, now_ns) : 0;
 }
 
 /* Shortly before a line ends it is recorded which threads are without a CPU. */
@@ -219,10 +210,10 @@ static int stat_tick(struct sink *base, uint64_t now_ns)
 {
 	struct stat *k = (struct stat *)base;
 	uint64_t ahead = k->opt.interval_ns / 4 < OPEN_NS ? k->opt.interval_ns / 4 : OPEN_NS;
-	if (!k->opt.blame || !k->opt.interval_ns || !k->line_ns || k->open_of_ns == k->line_ns ||
-	    now_ns + ahead < k->line_ns)
+	if (!k->opt.blame || !k->opt.interval_ns || !k->interval.next_ns ||
+	    k->open_of_ns == k->interval.next_ns || now_ns + ahead < k->interval.next_ns)
 		return 0;
-	k->open_of_ns = k->line_ns;
+	k->open_of_ns = k->interval.next_ns;
 	k->base.wants_open = true;
 	return 0;
 }
@@ -254,7 +245,7 @@ static int stat_end(struct sink *base)
 	int err = 0;
 	/* The last line may end with the run. */
 	if (k->opt.interval_ns && k->session->run_begin.known && end->known)
-		err = put_lines(k, end->ns);
+		err = pass_intervals(k, end->ns);
 	if (!err)
 		err = put_report(k, *end);
 	int written = buf_finish(&k->buf);
@@ -309,6 +300,7 @@ int stat_new(const struct session *s, int fd, const struct stat_options *o, stru
 	k->base.out = &k->buf;
 	k->session = s;
 	k->opt = *o;
+	k->interval.step_ns = o->interval_ns;
 	if (o->interval_ns && !o->json)
 		stat_model_count_intervals(&k->model, &k->pauses);
 	if (o->mmu)

@@ -357,13 +357,29 @@ int mem_model_forget(struct mem_model *m, uint32_t process)
 	return add_ended(m, p);
 }
 
-int mem_model_end(struct mem_model *m)
+bool mem_model_goes_on(const struct mem_model *m)
 {
-	uint64_t now = mem_model_begin_ns(m) + mem_model_elapsed_ns(m);
+	return !m->bands && !waits_for_lifetime(m);
+}
+
+/* What the settling before has found of objects that were alive then. */
+static void forget_ages(struct mem_process *p)
+{
+	for (uint32_t i = 1; i <= p->rows && p->fate; i++)
+		p->fate[i].oldest_ns = 0;
+}
+
+int mem_model_settle(struct mem_model *m, struct moment now)
+{
+	m->at = now;
+	uint64_t now_ns = mem_model_begin_ns(m) + mem_model_elapsed_ns(m);
 	size_t at = 0;
 	int err = 0;
-	for (struct mem_process *p; (p = ptrarray_next(&m->by_index, &at));)
+	m->alloc = (struct mem_count){0};
+	for (struct mem_process *p; (p = ptrarray_next(&m->by_index, &at));) {
 		mem_process_know(p, m->session);
+		forget_ages(p);
+	}
 	if (m->bands)
 		mem_bands_end(m->bands, m->timeline);
 	m->is_periodic = m->has_words = m->first;
@@ -374,7 +390,7 @@ int mem_model_end(struct mem_model *m)
 		if (m->is_partial)
 			mem_process_doubt(p);
 		mem_process_settle(p);
-		err = end_objects(m, p, now);
+		err = end_objects(m, p, now_ns);
 		for (uint32_t i = 1; i <= p->rows; i++) {
 			mem_count_add(&m->alloc, mem_row_alloc(&p->row[i]));
 		}
@@ -392,7 +408,7 @@ uint64_t mem_model_elapsed_ns(const struct mem_model *m)
 {
 	const struct session *s = m->session;
 	uint64_t begin_ns = mem_model_begin_ns(m);
-	uint64_t end_ns = s->run_end.known ? s->run_end.ns : m->end.ns;
+	uint64_t end_ns = m->at.known ? m->at.ns : s->run_end.known ? s->run_end.ns : m->end.ns;
 	uint64_t ns = m->begin.known && end_ns > begin_ns ? end_ns - begin_ns : 0;
 	return m->opt.until.known && ns > m->opt.until.ns ? m->opt.until.ns : ns;
 }

@@ -56,6 +56,7 @@ struct mem_model {
 	PTRARRAY(struct mem_process) by_index;
 	struct mem_count alloc;	       /* of all processes; its samples may be of different rates */
 	struct moment begin, end;      /* of the stream: its first and last event, or the limit */
+	struct moment at;	       /* of mem_model_settle() */
 	uint64_t unknown;	       /* promotions and collections of unknown objects */
 	struct mem_timeline *timeline; /* NULL: it is not made */
 	struct mem_bands *bands;       /* likewise */
@@ -78,8 +79,20 @@ int mem_model_events(struct mem_model *m, const struct ebt_event *ev, size_t n);
 /* As forget() of struct sink_ops: what is alive stays so, as of an object that is never collected. 0
  * or -ENOMEM. */
 int mem_model_forget(struct mem_model *m, uint32_t process);
-/* No more events: numbers are whole then. 0 or -ENOMEM. */
-int mem_model_end(struct mem_model *m);
+/*
+ * The numbers as if no more events came: whole until the next event. now: that moment, from which ages
+ * and the time that has passed count; not known: the end. 0 or -ENOMEM.
+ */
+int mem_model_settle(struct mem_model *m, struct moment now);
+/*
+ * Whether the model can go on after that. One with bands cannot, which are sorted then: they are of all
+ * of a run. Nor one whose filter selects lifetimes: those of live objects are known at the end alone.
+ */
+bool mem_model_goes_on(const struct mem_model *m);
+static inline int mem_model_end(struct mem_model *m)
+{
+	return mem_model_settle(m, (struct moment){0});
+}
 /* The begin of the recording, from which times are counted. */
 uint64_t mem_model_begin_ns(const struct mem_model *m);
 /* The time from there to the end, or the moment until which it counts. */

@@ -233,7 +233,9 @@ void mem_process_end(struct mem_process *p);
 int mem_process_add(struct mem_process *sum, struct mem_process *p, const struct session *s);
 static inline bool mem_process_alike(const struct mem_process *a, const struct mem_process *b)
 {
-	return mem_scale_same(&a->scale, &b->scale) && a->has_weights == b->has_weights &&
+	struct mem_scale x = a->scale, y = b->scale;
+	x.each = y.each = 0; /* of mem_process_settle() */
+	return mem_scale_same(&x, &y) && a->has_weights == b->has_weights &&
 	       a->is_periodic == b->is_periodic;
 }
 /* Copies what the registry knows of the process, which it has not released. */
