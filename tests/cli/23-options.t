@@ -114,7 +114,8 @@ of() { # COMMANDS OPTION [ARGUMENT]; mem_record: mem record
 		esac
 	done
 }
-of "stat" --interval 1s
+of "stat mem" --interval 1s
+of "stat" --mmu
 of "stat" --by program
 of "stat mem pages" --top 3
 of "mem" --filter size=1
@@ -124,7 +125,7 @@ of "pages" --to 1s
 of "list" --events
 of "list" --prune
 of "trace" --time wall
-of "trace mem pages" --format text
+of "trace stat mem pages" --format text
 of "trace" --max-size 1M
 of "trace" --rotate 2
 of "trace" --trigger "pause>1s"

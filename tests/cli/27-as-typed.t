@@ -72,7 +72,7 @@ children+=($!)
 "$ebtrace" -q c-user.events -o pipe.fifo
 wait $!
 is "$(grep -c '^# 253 events' got)" 1 "a FIFO may have any name"
-says 2 "stat has no format '.foo'; it has: text, json" stat c-user.events -o x.foo
+says 2 "stat has no format '.foo'; it has: text, json, svg" stat c-user.events -o x.foo
 says 2 "mem summary has no format '.foo'; it has: text, json, pprof" mem prog.ctf -o x.foo
 says 2 "mem flame has no format '.foo'; it has: folded, svg" mem flame prog.ctf -o x.foo
 for name in y.foo y.svg y.json y.ebt; do

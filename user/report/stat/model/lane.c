@@ -4,8 +4,6 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "report/stat/model/mutator.h"
-
 /* ---- the lanes of a process ---- */
 
 struct stat_lane *stat_lane_make(struct stat_stream *s, struct stat_process *p,
@@ -40,7 +38,6 @@ void stat_lanes_free(struct stat_process *p)
 	for (struct stat_lane *l = p->lanes, *next; l; l = next) {
 		next = l->next;
 		pauses_done(&l->pauses);
-		stat_mutator_free_lane(l);
 		free(l);
 	}
 	p->lanes = NULL;

@@ -6,24 +6,28 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
+
 #define MS 1000000ull
 
 const uint64_t mmu_window_ns[MMU_WINDOWS] = {1 * MS,  2 * MS,	5 * MS,	  10 * MS,  20 * MS,
 					     50 * MS, 100 * MS, 200 * MS, 500 * MS, 1000 * MS};
 
-static void resize(struct mmu *m, uint32_t cap, struct mmu_edge *edge)
+/* Until now the room had counted `was` entries. */
+static void account(struct mmu *m, uint32_t was)
 {
-	m->room->bytes += cap * sizeof(*edge);
-	m->room->bytes -= m->cap * sizeof(*edge);
-	m->edge = edge;
-	m->cap = cap;
+	m->room->bytes += m->cap * sizeof(*m->edge);
+	m->room->bytes -= was * sizeof(*m->edge);
 }
 
 void mmu_release(struct mmu *m)
 {
+	uint32_t was = m->cap;
 	free(m->edge);
+	m->edge = NULL;
+	m->cap = 0;
 	if (m->room)
-		resize(m, 0, NULL);
+		account(m, was);
 	m->first = m->count = 0;
 }
 
@@ -117,19 +121,19 @@ static int reserve(struct mmu *m)
 		move(m);
 		return 0;
 	}
-	uint32_t cap = m->cap ? 2 * m->cap : 16;
-	bool fits = cap <= MMU_EDGES_MIN ||
-		    (cap <= MMU_EDGES &&
-		     m->room->bytes + (cap - m->cap) * sizeof(*m->edge) <= MMU_ROOM_BYTES);
+	/* What array_reserve() would make of it. */
+	size_t was = m->cap, more = was / 2 + 4;
+	bool fits = was + more <= MMU_EDGES_MIN ||
+		    (was + more <= MMU_EDGES &&
+		     m->room->bytes + more * sizeof(*m->edge) <= MMU_ROOM_BYTES);
 	if (!fits) {
 		move(m);
 		thin(m);
 		return 0;
 	}
-	struct mmu_edge *edge = realloc(m->edge, cap * sizeof(*edge));
-	if (!edge)
+	if (!array_reserve(m->edge, m->cap, m->count))
 		return -ENOMEM;
-	resize(m, cap, edge);
+	account(m, (uint32_t)was);
 	return 0;
 }
 

@@ -172,7 +172,7 @@ void stat_mutator_release(struct stat_process *p)
 			mmu_release(&l->mutator->windows);
 }
 
-void stat_mutator_free_lane(struct stat_lane *l)
+static void free_lane(struct stat_lane *l)
 {
 	if (l->mutator)
 		mmu_done(&l->mutator->windows);
@@ -182,6 +182,8 @@ void stat_mutator_free_lane(struct stat_lane *l)
 
 void stat_mutator_free(struct stat_process *p)
 {
+	for (struct stat_lane *l = p->lanes; l; l = l->next)
+		free_lane(l);
 	if (p->mutator)
 		mmu_done(&p->mutator->windows);
 	free(p->mutator);

@@ -43,7 +43,7 @@ void stat_mutator_settle_lane(const struct stat_lane *l, uint64_t ns);
 void stat_mutator_settle(const struct stat_process *p, uint64_t ns);
 /* After these, no more events come: releases all else. */
 void stat_mutator_release(struct stat_process *p);
-void stat_mutator_free_lane(struct stat_lane *l);
+/* Before the process and its lanes are freed. */
 void stat_mutator_free(struct stat_process *p);
 
 #endif

@@ -6,12 +6,10 @@
 #include <string.h>
 
 #include "report/parts/ids.h"
-#include "report/stat/model/mutator.h"
 
 static void free_process(struct stat_process *p)
 {
 	stat_numbers_done(&p->numbers);
-	stat_mutator_free(p);
 	free(p);
 }
 

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
+
 /* A lane of a copy, and what its pauses point to and change. */
 struct lane_copy {
 	struct stat_lane lane;
@@ -101,13 +103,8 @@ int stat_snapshot_take(struct stat_snapshot *s, struct stat_model *m, struct mom
 	clear(r);
 	*s = (struct stat_snapshot){
 		.at = now, .count = ps->count, .programs = &m->programs, .room = r};
-	if (ps->listed > r->cap) {
-		struct process_copy *at = realloc(r->at, ps->listed * sizeof(*at));
-		if (!at)
-			return -ENOMEM;
-		r->at = at;
-		r->cap = ps->listed;
-	}
+	if (ps->listed && !array_reserve(r->at, r->cap, ps->listed - 1))
+		return -ENOMEM;
 	int err = 0;
 	for (const struct stat_process *p = ps->first; p && !err; p = p->next) {
 		struct process_copy *c = &r->at[r->count++];

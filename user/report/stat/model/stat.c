@@ -357,6 +357,7 @@ void stat_model_done(struct stat_model *m)
 	tracks_free(m->stream.tracks); /* which refer to lanes */
 	for (struct stat_process *p = m->processes.first; p; p = p->next) {
 		stat_sets_forget(p);
+		stat_mutator_free(p);
 		stat_lanes_free(p);
 	}
 	stat_processes_done(&m->processes);
@@ -693,6 +694,7 @@ static int fold_least(struct stat_model *m)
 {
 	struct stat_process *p = stat_ended_take_least(&m->ended);
 	int err = stat_programs_add(&m->programs, p);
+	stat_mutator_free(p);
 	stat_lanes_free(p);
 	stat_processes_remove(&m->processes, p);
 	return err;

@@ -120,7 +120,8 @@ static void test_many(void)
 	for (uint64_t i = 0; i < 100000; i++)
 		if (mmu_set(&late, i * 6000, 1) || mmu_set(&late, i * 6000 + 3000, 0))
 			abort();
-	is(late.cap, MMU_EDGES_MIN, "where others have used up the room a few are left");
+	ok(late.cap > MMU_EDGES_MIN / 2 && late.cap <= MMU_EDGES_MIN,
+	   "where others have used up the room a few are left");
 	mmu_settle(&late, 100000ull * 6000);
 	ok(late.least[9] != late.least[9] && fabs(late.least[8] - 0.5) < 0.1,
 	   "which are enough for a good guess");
