@@ -39,12 +39,23 @@ for command in "${commands[@]}"; do
 		is "$? $(cat "$TMP/err")" "0 " "$way succeeds"
 		same_file "$TMP/out" "$TMP/help" "$way prints the help of $command"
 	done
-	for way in --help "trace --help"; do
-		# shellcheck disable=SC2086
-		"$O/ebtrace" $way | grep -qE "^  $command +[A-Za-z]"
-		ok $? "$way names $command"
-	done
+	"$O/ebtrace" --help | grep -qE "^  $command +[A-Za-z]"
+	ok $? "--help names $command"
 done
+# What a command prints of its options is about that command alone, and each group has options.
+for command in trace stat mem "mem record" pages list info; do
+	# shellcheck disable=SC2086
+	"$O/ebtrace" $command --help | sed -n '/^ [A-Z][a-z ]*:$/,/^Mandatory/p' >"$TMP/out"
+	tr -s ' \n' ' ' <"$TMP/out" | grep -oE "(of|for|with|With) (trace|stat|mem( record)?|pages|list|info)\b" |
+		grep -vw "$command" >"$TMP/others"
+	is "$(<"$TMP/others")$(grep -oE '\b(stat|mem|pages)( [a-z]+| --[a-z]+)?: ' "$TMP/out")" "" "$command --help is about no other command"
+	is "$(awk 'heading && !/^ +-/ { print heading } { heading = /^ [A-Z][a-z ]*:$/ ? $0 : "" }' "$TMP/out")" "" \
+		"$command --help has options in each group"
+done
+for command in mem pages; do
+	is "$("$O/ebtrace" $command --help | grep -c 'perfetto\|ndjson')" 0 "$command --help lists the formats of its reports alone"
+done
+is "$("$O/ebtrace" trace --help | grep -cE '^  (stat|mem|info|list) ')" 0 "trace --help lists no other commands"
 "$O/ebtrace" mem live --help >"$TMP/help"
 "$O/ebtrace" help mem live >"$TMP/out"
 same_file "$TMP/out" "$TMP/help" "help of a report is that of its --help"

@@ -63,13 +63,18 @@ static void put_argument(struct buf *b, const struct option_argument *a)
 	buf_puts(b, a->words ? "'" : "");
 }
 
-/* An option of some commands. */
-static void put_option(struct buf *b, const struct option_row *r)
+static bool has_help(const struct option_row *r, const struct command *c, const char *help)
+{
+	return r->commands & c->options && option_help(r, c->options) == help;
+}
+
+/* An option of the commands for which it has this help text. */
+static void put_option(struct buf *b, const struct option_row *r, const char *help)
 {
 	const char letter[] = {(char)r->key, 0};
 	buf_puts(b, "complete -c ebtrace -n '__ebtrace_is");
 	for (const struct command *c = commands; c->full_name; c++) {
-		if (!(r->commands & c->options))
+		if (!has_help(r, c, help))
 			continue;
 		buf_puts(b, " \"");
 		buf_puts(b, c->full_name);
@@ -88,8 +93,21 @@ static void put_option(struct buf *b, const struct option_row *r)
 	if (r->argument)
 		put_argument(b, r->argument);
 	buf_puts(b, " -d '");
-	put_text(b, r->help);
+	put_text(b, help);
 	buf_puts(b, "'\n");
+}
+
+/* A line for each help text that the option has. */
+static void put_options(struct buf *b, const struct option_row *r)
+{
+	for (const struct command *c = commands; c->full_name; c++) {
+		const char *help = option_help(r, c->options);
+		const struct command *first = commands;
+		while (first != c && !has_help(r, first, help))
+			first++;
+		if (first == c && r->commands & c->options)
+			put_option(b, r, help);
+	}
 }
 
 static void put_function_begin(struct buf *b, const char *name)
@@ -129,5 +147,5 @@ void completion_fish(struct buf *b)
 	buf_put(b, fish_functions, (size_t)(fish_functions_end - fish_functions));
 	for (const struct option_row *r = option_rows; r->help; r++)
 		if (r->commands)
-			put_option(b, r);
+			put_options(b, r);
 }

@@ -1,8 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * ebtrace help: prints the commands, or the help of one. ebtrace version.
+ * ebtrace help: prints the commands, or opens the manual page of one. ebtrace version.
  */
+#include <fcntl.h>
+#include <spawn.h>
+#include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "cmd/commands.h"
 #include "cmd/message.h"
@@ -12,7 +18,8 @@
 
 static const struct opts_command help_command = {
 	OPTS_HELP, "[COMMAND]",
-	"Lists the commands. With COMMAND: its help, which is that of its option --help."
+	"Lists the commands. With COMMAND: opens its manual page, if stdout is a terminal and man "
+	"finds the page; else prints what COMMAND --help prints."
 	"\vExamples:\n"
 	"  ebtrace help\n"
 	"  ebtrace help stat\n"
@@ -44,8 +51,8 @@ static int print_overview(void)
 	for (size_t i = 0; i < sizeof(examples) / sizeof(*examples); i++)
 		print("  %s\n", examples[i]);
 	print("\n");
-	print("'ebtrace help COMMAND' or 'ebtrace COMMAND --help' lists the options of a\n");
-	print("command; ebtrace(1) is the manual.\n");
+	print("'ebtrace COMMAND --help' lists the options of a command, 'ebtrace help COMMAND'\n");
+	print("opens its manual page. ebtrace(1) is the page of all commands.\n");
 	return print_end();
 }
 
@@ -63,13 +70,48 @@ static int refuse_command(const char *word)
 
 typedef int run_fn(const struct command *c, int argc, char **argv);
 
-/* The help of a command, or of a report of it. */
+/* The page of a command: "ebtrace-mem" for "ebtrace mem record" and "ebtrace mem". */
+static void name_page(const struct command *c, char *ret, size_t bytes)
+{
+	const char *name = command_name(c);
+	snprintf(ret, bytes, "ebtrace-%.*s", (int)strcspn(name, " "), name);
+}
+
+/* Whether man is installed and has the page. It prints where the page is, or an error: neither is
+ * shown. */
+static bool has_page(const char *page)
+{
+	char *argv[] = {(char *)"man", (char *)"-w", (char *)page, NULL};
+	posix_spawn_file_actions_t quiet;
+	pid_t man;
+	int status;
+	if (posix_spawn_file_actions_init(&quiet))
+		return false;
+	bool is_started = !posix_spawn_file_actions_addopen(&quiet, STDOUT_FILENO, "/dev/null",
+							    O_WRONLY, 0) &&
+			  !posix_spawn_file_actions_adddup2(&quiet, STDOUT_FILENO, STDERR_FILENO) &&
+			  !posix_spawnp(&man, argv[0], &quiet, NULL, argv, environ);
+	posix_spawn_file_actions_destroy(&quiet);
+	return is_started && waitpid(man, &status, 0) == man && !status;
+}
+
+/* Becomes man, which shows the page of the command; returns if it cannot. */
+static void open_page(const struct command *c)
+{
+	char page[64];
+	name_page(c, page, sizeof(page));
+	if (isatty(STDOUT_FILENO) && has_page(page))
+		execlp("man", "man", page, NULL);
+}
+
+/* The page of a command, else its help, or that of a report of it. */
 static int print_help(const struct command *c, char **rest, int count, run_fn *run)
 {
 	const struct report_list *reports = reports_of(c);
 	bool has_report = count && reports && report_row_named(reports, *rest);
 	if (count > has_report)
 		return refuse_command(rest[has_report]);
+	open_page(c);
 	char help[] = "--help";
 	char *argv[] = {(char *)c->full_name, has_report ? *rest : help, help, NULL};
 	return run(c, 2 + has_report, argv);

@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "cmd/commands.h"
 #include "cmd/message.h"
+#include "cmd/option_help.h"
 #include "cmd/opts.h"
 #include "cmd/quantity.h"
 #include "cmd/report.h"
@@ -485,27 +486,19 @@ static const char doc_tail[] =
 	"                                             what grew in a second, and where\n"
 	"  ebtrace mem diff --live old.ctf new.ctf    what more is alive at the end\n"
 	"  sudo ebtrace mem hotspots -d 10s -p 1234   of a running OCaml 5 program\n"
-	"\n"
-	"Exit status: as trace.";
+	"\n" HELP_EXIT_STATUS "; with PROGRAM, the program's own.";
 
 /* Writes argp's text around the options: with the list of reports, and what -f may be of each. */
 static int put_doc(struct buf *b)
 {
-	const struct report_row *r;
 	buf_puts(b, "Where sampled allocations were made. " REPORT_OF_PROGRAM
 		    " FILE is a memtrace trace or a capture of "
 		    "one. REPORT is one of these, the first if there is none; -f is one of its "
 		    "formats, the first by default:\n\n");
-	for (size_t i = 0; (r = report_row_at(&mem_reports, i)); i++) {
-		report_print(b, "  %-11s%s\n             -f", r->name, r->help);
-		const struct report_form *f = r->forms;
-		for (size_t j = 0; f; f = report_form_at(r, ++j))
-			report_print(b, "%s %s", j ? "," : "", f->name);
-		buf_puts(b, "\n");
-	}
+	report_put_list(b, &mem_reports);
 	for (const struct command *c = commands; c->full_name; c++)
 		if (c->options == OPTS_MEM_RECORD)
-			report_print(b, "  %-11s%s; see %s --help\n",
+			report_print(b, "  %-15s%s; see %s --help\n",
 				     command_name(c) + strlen("mem "), c->help, c->full_name);
 	buf_puts(b, doc_tail);
 	return b->err;

@@ -19,6 +19,7 @@
 #include "cmd/destination.h"
 #include "cmd/formats.h"
 #include "cmd/message.h"
+#include "cmd/option_help.h"
 #include "cmd/option_rules.h"
 #include "cmd/opts.h"
 #include "cmd/outfile.h"
@@ -52,8 +53,8 @@ static const struct opts_command command = {
 	"With -p a running process is "
 	"recorded until it ends or at Ctrl-C, if it has the markers ebtrace:alloc, promote and "
 	"collect, as libebtrace-probes fires them at a rate of its own, or OpenTelemetry's "
-	"otel_memory:alloc and free, or is a native program of OCaml 5, of which its runtime "
-	"tells where it allocates; that needs CAP_BPF and CAP_PERFMON, or root.\n"
+	"otel_memory:alloc and free, or is a native program of OCaml 5, of which the runtime's "
+	"own functions are probed; that needs CAP_BPF and CAP_PERFMON, or root.\n"
 	"\n"
 	"Debug files that are not installed come from the servers of DEBUGINFOD_URLS, if it is "
 	"set.\n"
@@ -63,8 +64,7 @@ static const struct opts_command command = {
 	"  ebtrace mem record --rate 1e-3 -o out.ctf -- ./prog   more samples, slower\n"
 	"  ebtrace mem record --children -o out.ctf -- make   then: mem out*.ctf\n"
 	"  sudo ebtrace mem record -o out.ctf -p 1234    a running process\n"
-	"\n"
-	"Exit status: the program's own, 128 + signal if one killed it; else as trace."};
+	"\n" HELP_EXIT_STATUS "; with PROGRAM, the program's own, 128 + signal if one killed it."};
 
 /* Progress, on the last line of a terminal. */
 static void show_progress(void *ctx, uint64_t events, uint64_t bytes)

@@ -15,6 +15,7 @@
 #include "base/utf8.h"
 #include "cmd/commands.h"
 #include "cmd/message.h"
+#include "cmd/option_help.h"
 #include "cmd/print.h"
 #include "cmd/quantity.h"
 #include "codec/ring/ids.h"
@@ -75,8 +76,7 @@ static const struct option_argument of_rule = {"SPAN>TIME", OPTION_RULE, NULL, f
 const struct option_row option_rows[] = {
 	{0, NULL, 0, NULL, "Input:", 1, OWN},
 	{RUN | OPTS_PAGES | OPTS_INFO | OPTS_MEM_RECORD, "pid", 'p', &of_pid,
-	 "A running process, or several: 1,2 (repeatable); of pages with a FILE: the process in it",
-	 1, OWN},
+	 "A running process, or several: 1,2 (repeatable)", 1, OWN},
 	{RUN | OPTS_LIST | OPTS_INFO, "ring-dir", OPT_RING_DIR, &of_dir,
 	 "Another directory to search for ring files", 1,
 	 INTO(TEXT, engine.ring_dir, .is_live = true)},
@@ -96,12 +96,12 @@ const struct option_row option_rows[] = {
 	 "runtime",
 	 1, INTO(TRUE, engine.pages)},
 	{RINGS, "blame", OPT_BLAME, &of_blame,
-	 "Record when threads do not run, why, who woke them and who ran instead (needs "
-	 "privilege); stat: report what pauses were made of; =faults: with the time of page faults",
+	 "Record when threads do not run, why, what woke them and what ran instead (needs "
+	 "privilege); =faults: with the time of page faults",
 	 1, OWN},
 	{RINGS, "stack", OPT_STACK, &of_stack,
 	 "Record the stack of each event, or of those of this name or kind; !GLOB excludes "
-	 "(repeatable; needs privilege); stat --blame: of begins, for the longest pauses",
+	 "(repeatable; needs privilege)",
 	 1, OWN},
 	{RINGS, "snapshot", OPT_SNAPSHOT, NULL, "Print what the rings hold now, then exit", 1,
 	 INTO(TRUE, engine.snapshot)},
@@ -118,6 +118,9 @@ const struct option_row option_rows[] = {
 	 "With -- PROGRAM: record the programs that its children run, too, each process in a FILE "
 	 "of its own, named by its pid",
 	 1, INTO(TRUE, children)},
+	{OPTS_INFO, "kernel", OPT_KERNEL, NULL,
+	 "What this kernel and these privileges allow, feature by feature, and why not", 1,
+	 INTO(TRUE, kernel)},
 	{0, NULL, 0, NULL, "Selection:", 2, OWN},
 	{RINGS, "event", 'e', &of_event,
 	 "Only events of this name or kind; !GLOB excludes (repeatable)", 2,
@@ -134,7 +137,7 @@ const struct option_row option_rows[] = {
 	 "Only what happened up to this time since the begin: 10s, 500ms", 2, INTO(MOMENT, at)},
 	{OPTS_MEM, "wrapper", OPT_WRAPPER, &of_glob,
 	 "Functions that allocate for their callers, which are the sites; beside those that "
-	 "ebtrace(1) lists (repeatable)",
+	 "ebtrace-mem(1) lists (repeatable)",
 	 2, TEXTS(wrapper_globs, wrappers.globs)},
 	{OPTS_MEM, "no-wrappers", OPT_NO_WRAPPERS, NULL,
 	 "Only functions of --wrapper are wrappers; without it, none", 2,
@@ -144,22 +147,16 @@ const struct option_row option_rows[] = {
 	 INTO(MOMENT, from)},
 	{OPTS_PAGES, "to", OPT_TO, &of_duration,
 	 "Only what happened up to this time, since the begin", 2, INTO(MOMENT, to)},
-	{OPTS_INFO, "kernel", OPT_KERNEL, NULL,
-	 "What this kernel and these privileges allow, feature by feature, and why not", 1,
-	 INTO(TRUE, kernel)},
 	{OPTS_LIST, "events", OPT_EVENTS, NULL, "List every name and kind that -e can match", 2,
 	 INTO(TRUE, events)},
 	{0, NULL, 0, NULL, "Output:", 3, OWN},
 	{RUN | OPTS_MEM_RECORD | OPTS_PAGES, "output", 'o', &of_file,
 	 "Write to FILE instead of stdout", 3, INTO(TEXT, output)},
 	{OPTS_MEM | OPTS_MEM_RECORD, "rate", OPT_RATE, &of_probability,
-	 "Probability that a word of 8 bytes is sampled; of mem record: default 1e-5, a sample for "
-	 "800 kB; of mem: of samples whose rate is not known",
-	 3, INTO(RATE, rate)},
+	 "Probability that a word of 8 bytes is sampled", 3, INTO(RATE, rate)},
 	{RUN | OPTS_PAGES, "format", 'f', &of_format,
-	 "text, ndjson, perfetto, chrome, fxt, ebt, memtrace or pagetrace; of stat, mem and pages: "
-	 "those of the report; "
-	 "default: by the suffix of FILE, else text",
+	 "text, ndjson, perfetto, chrome, fxt, ebt, memtrace or pagetrace; default: by the suffix "
+	 "of FILE, else text",
 	 3, OWN},
 	{OPTS_TRACE, "max-size", OPT_MAX_SIZE, &of_size,
 	 "End the recording when FILE has this size: 64K, 100M", 3,
@@ -193,15 +190,13 @@ const struct option_row option_rows[] = {
 	 "more than 8 processes",
 	 3, OWN},
 	{OPTS_STAT | OPTS_MEM | OPTS_PAGES, "top", OPT_TOP, &of_number,
-	 "Only the N sections with the most GC time; of mem: rows with the most bytes; of pages: "
-	 "rows with the most pages",
-	 3, INTO(NUMBER, top, RANGE(1, INT_MAX))},
+	 "Only the N sections with the most GC time", 3, INTO(NUMBER, top, RANGE(1, INT_MAX))},
 	{OPTS_MEM, "per", OPT_PER, &of_per,
-	 "Of mem diff: compare bytes of a run (the default), per time (in a second) or alloc (of "
-	 "all that was allocated)",
+	 "With diff: compare the bytes of a run (the default), per time (in a second) or alloc "
+	 "(of all that was allocated)",
 	 3, INTO(WORD, per)},
 	{OPTS_MEM, "live", OPT_LIVE, NULL,
-	 "Of mem diff: compare what is alive at the end of each FILE, or --at a time", 3,
+	 "With diff: compare what is alive at the end of each FILE, or --at a time", 3,
 	 INTO(TRUE, live)},
 	{RUN | OPTS_PAGES | OPTS_INFO, "fail-on-loss", OPT_FAIL_ON_LOSS, NULL,
 	 "Exit with status 3 if events were lost", 3, INTO(TRUE, fail_on_loss)},
@@ -269,6 +264,12 @@ const struct option_row *option_row_of(int key)
 	while (r->help && (!r->commands || r->key != key))
 		r++;
 	return r->help ? r : NULL;
+}
+
+const char *option_help(const struct option_row *r, enum opts_commands command)
+{
+	const char *own = r->name ? option_own_help(r->name, command) : NULL;
+	return own ? own : r->help;
 }
 
 bool option_group_has(const struct option_row *heading, enum opts_commands command)
@@ -576,7 +577,7 @@ static void fill_options(enum opts_commands command, struct argp_option *ret)
 			.flags = (own ? 0 : OPTION_HIDDEN) |
 				 (a && a->is_optional ? OPTION_ARG_OPTIONAL : 0) |
 				 (r->commands && !r->name ? OPTION_ALIAS : 0),
-			.doc = r->help,
+			.doc = r->commands ? option_help(r, command) : r->help,
 			.group = r->group,
 		};
 	}

@@ -137,6 +137,8 @@ static inline bool option_is_letter(int key)
 	return key < OPT_MIN_DURATION;
 }
 
+/* The help text of an option, for one command: its own, or that of all. Static. */
+const char *option_help(const struct option_row *r, enum opts_commands command);
 /* True if a command accepts an option of the group with this heading. */
 bool option_group_has(const struct option_row *heading, enum opts_commands command);
 

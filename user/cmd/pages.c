@@ -10,6 +10,7 @@
 #include "base/canvas.h"
 #include "cmd/commands.h"
 #include "cmd/message.h"
+#include "cmd/option_help.h"
 #include "cmd/report.h"
 #include "cmd/reports.h"
 #include "cmd/run.h"
@@ -167,9 +168,8 @@ static int put_doc(struct buf *b)
 		"FILE is a page trace of Go (GOEXPERIMENT=pagetrace, GODEBUG=pagetrace=FILE) or of "
 		"libebtrace-probes (EBTRACE_PAGETRACE=FILE), or a capture (ebtrace trace --pages "
 		"-o FILE.ebt). REPORT is one of these, the first if "
-		"there is none:\n\n");
-	for (const struct report_row *r = reports; r->name; r++)
-		report_print(b, "  %-15s%s\n", r->name, r->help);
+		"there is none; -f is one of its formats, the first by default:\n\n");
+	report_put_list(b, &pages_reports);
 	buf_puts(b,
 		 "\vTimes of --at, --from and --to are since the first event. What is on the heap "
 		 "is "
@@ -186,8 +186,7 @@ static int put_doc(struct buf *b)
 		 "  ebtrace pages churn --json - <prog.pt | jq .again_pages\n"
 		 "  sudo ebtrace pages -p 1234 -d 10s            a running process\n"
 		 "  sudo ebtrace pages -o x.html -- ./prog args  a program, as a picture\n"
-		 "\n"
-		 "Exit status: as trace.");
+		 "\n" HELP_EXIT_STATUS "; with PROGRAM, the program's own.");
 	return b->err;
 }
 

@@ -10,6 +10,7 @@
 #include "cmd/option_rules.h"
 #include "cmd/print.h"
 #include "cmd/run.h"
+#include "report/text.h"
 
 /* Sets where the standard output of a PROGRAM goes, by the form of the report: data and what the
  * program prints are never mixed. */
@@ -18,6 +19,21 @@ static void share_stdout(struct opts *o, const struct report_form *form)
 	o->is_data = strcmp(form->name, "text") != 0;
 	if (o->is_data)
 		destination_take_stdout(o);
+}
+
+#define REPORT_NAME_WIDTH 15
+
+void report_put_list(struct buf *b, const struct report_list *l)
+{
+	const struct report_row *r;
+	const struct report_form *f;
+	for (size_t i = 0; (r = report_row_at(l, i)); i++) {
+		report_print(b, "  %-*s%s\n  %*s-f", REPORT_NAME_WIDTH, r->name, r->help,
+			     REPORT_NAME_WIDTH, "");
+		for (size_t j = 0; (f = report_form_at(r, j)); j++)
+			report_print(b, "%s %s", j ? "," : "", f->name);
+		buf_puts(b, "\n");
+	}
 }
 
 void report_hint_pipe(const struct opts *o)

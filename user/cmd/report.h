@@ -41,6 +41,9 @@ struct report_command {
 	int (*write)(struct report_run *r); /* returns the exit status */
 };
 
+/* The lines of --help about the reports of a list: the name, what the report shows, its formats. */
+void report_put_list(struct buf *b, const struct report_list *l);
+
 /* Runs a command; *r is its own, zeroed but for what it keeps beside. Returns the exit status. */
 int report_command(const struct report_command *c, struct report_run *r, int argc, char **argv);
 

@@ -13,6 +13,7 @@
 #include "base/log.h"
 #include "cmd/commands.h"
 #include "cmd/message.h"
+#include "cmd/option_help.h"
 #include "cmd/option_rules.h"
 #include "cmd/report.h"
 #include "cmd/run.h"
@@ -34,8 +35,7 @@ static const char doc[] =
 	"  sudo ebtrace stat --blame -p 1234     what pauses were made of\n"
 	"  ebtrace stat --mmu -o mmu.svg -p 1234 a picture of how much the mutator ran\n"
 	"  ebtrace stat --json 1234.events       the ring file of an ended program\n"
-	"\n"
-	"Exit status: as trace.";
+	"\n" HELP_EXIT_STATUS "; with PROGRAM, the program's own.";
 
 #define BLAME_LONGEST 5 /* pauses */
 

@@ -14,6 +14,7 @@
 #include "cmd/commands.h"
 #include "cmd/destination.h"
 #include "cmd/message.h"
+#include "cmd/option_help.h"
 #include "cmd/option_rules.h"
 #include "cmd/opts.h"
 #include "cmd/outfile.h"
@@ -174,8 +175,8 @@ static int trigger_run(const struct opts *o)
 }
 
 static const char doc_tail[] =
-	"\v'ebtrace help COMMAND' lists the options of another command. "
-	"For --stack, debug files that are not installed come from the servers of DEBUGINFOD_URLS, "
+	"\vFor --stack, debug files that are not installed come from the servers of "
+	"DEBUGINFOD_URLS, "
 	"if it is set.\n"
 	"\n"
 	"Examples:\n"
@@ -184,7 +185,6 @@ static const char doc_tail[] =
 	"  ebtrace -- ./prog args             a program from its first event\n"
 	"  ebtrace -p 1234 -e 'major*' -d 10s\n"
 	"  ebtrace -p 1234 --time wall        lines with the time of day\n"
-	"  ebtrace list --events              names and kinds that -e can match\n"
 	"  ebtrace -o run.pftrace -- ./prog   a timeline for ui.perfetto.dev\n"
 	"  ebtrace -o run.ebt -- ./prog       a capture: every event, compressed\n"
 	"  sudo ebtrace --trigger 'pause>5ms' -o slow.ebt -p 1234\n"
@@ -196,19 +196,21 @@ static const char doc_tail[] =
 	"  ebtrace 1234.events                the ring file of an ended program\n"
 	"  sudo ebtrace trace --pages -o x.ebt -p 1234\n"
 	"                                     its address space, for ebtrace pages\n"
-	"\n"
-	"Exit status: 0; 1 error; 2 usage; 3 loss, with --fail-on-loss; 4 nothing to trace; 5 no "
-	"such process; 6 a kernel thread; 7 no permission; with PROGRAM, the program's own.";
+	"\n" HELP_EXIT_STATUS "; with PROGRAM, the program's own.";
 
-/* Writes argp's text around the options: with the list of commands. */
-static int write_doc(struct buf *b)
+/* Writes argp's text around the options; without a command on the line, also the commands. */
+static int write_doc(struct buf *b, bool has_command)
 {
 	buf_puts(b,
-		 "Shows what a language runtime does inside a process: GC phases, counters, user "
-		 "events. The commands, the first if there is none:\n\n");
-	for (const struct command *c = commands; c->full_name; c++)
+		 "Shows what a language runtime does inside a process, event by event: GC phases, "
+		 "counters, user events.");
+	if (!has_command)
+		buf_puts(b, " The commands; without one, trace:\n\n");
+	for (const struct command *c = commands; !has_command && c->full_name; c++)
 		if (*command_name(c))
 			report_print(b, "  %-12s%s\n", command_name(c), c->help);
+	if (!has_command)
+		buf_puts(b, "\n'ebtrace help COMMAND' describes a command. Options of trace:");
 	buf_puts(b, doc_tail);
 	return b->err;
 }
@@ -347,13 +349,14 @@ int cmd_trace(int argc, char **argv)
 {
 	struct opts o;
 	struct buf doc;
-	if (buf_init(&doc, -1, 4096) || write_doc(&doc))
+	bool has_command = argc && strcmp(argv[0], "ebtrace");
+	if (buf_init(&doc, -1, 4096) || write_doc(&doc, has_command))
 		return EXIT_ERROR;
 	struct opts_command command = {OPTS_TRACE, "-p PID...\n-- PROGRAM [ARGS...]\nFILE...",
 				       buf_str(&doc)};
 	opts_parse(&o, &command, argc, argv);
 	o.engine.allocs = ALLOCS_TOO;
-	int status = obey(&o, argc && !strcmp(argv[0], "ebtrace"));
+	int status = obey(&o, argc && !has_command);
 	opts_done(&o);
 	buf_done(&doc);
 	return status;

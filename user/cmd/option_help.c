@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "cmd/option_help.h"
+
+#include <stddef.h>
+#include <string.h>
+
+static const struct {
+	const char *name;
+	enum opts_commands command;
+	const char *text;
+} own[] = {
+	{"pid", OPTS_PAGES, "A running process; with a FILE: the process in it that is reported"},
+	{"format", OPTS_STAT,
+	 "text, or svg with --mmu; default: by the suffix of FILE, else text"},
+	{"format", OPTS_MEM,
+	 "A format of the report, as listed above; default: by the suffix of FILE, else the first"},
+	{"format", OPTS_PAGES,
+	 "A format of the report, as listed above; default: by the suffix of FILE, else the first"},
+	{"output", OPTS_MEM_RECORD, "The trace to write; - is stdout"},
+	{"blame", OPTS_STAT,
+	 "Report what pauses were made of: waits for a CPU or for another domain, blocking, and "
+	 "the threads that caused them (needs privilege); =faults: with the time of page faults"},
+	{"stack", OPTS_STAT,
+	 "With --blame: record where each phase began, or those of this name or kind, and print "
+	 "it for the longest pauses; !GLOB excludes (repeatable; needs privilege)"},
+	{"snapshot", OPTS_STAT, "Report what the rings hold now, then exit"},
+	{"max-stack", OPTS_STAT,
+	 "With --json: functions of a stack that are written, the innermost; default 1024, 0: all"},
+	{"rate", OPTS_MEM,
+	 "Probability that a word of 8 bytes was sampled, where the input does not record it"},
+	{"rate", OPTS_MEM_RECORD,
+	 "Probability that a word of 8 bytes is sampled; default 1e-5, a sample for 800 kB"},
+	{"top", OPTS_MEM, "Only the N rows with the most bytes"},
+	{"top", OPTS_PAGES, "Only the N rows with the most pages"},
+	{"json-schema", OPTS_TRACE, "Print the schema of the NDJSON output and exit"},
+};
+
+const char *option_own_help(const char *name, enum opts_commands command)
+{
+	for (size_t i = 0; i < sizeof(own) / sizeof(*own); i++)
+		if (own[i].command == command && !strcmp(own[i].name, name))
+			return own[i].text;
+	return NULL;
+}
