@@ -52,7 +52,7 @@ native    = $(filter-out $(call of_others,$(1)),$(1))
 in_folder = $(sort $(shell find $(1) -name '$(or $(2),*).c'))
 in_user = $(call native,$(call in_folder,$(addprefix user/,$(1))))
 # All but the commands; some of these where not all is built.
-FOLDERS   ?= $(filter-out cmd man,$(notdir $(wildcard user/*)))
+FOLDERS   ?= $(filter-out cmd,$(notdir $(wildcard user/*)))
 USER_SRC  := $(call in_user,$(FOLDERS))
 CMD_SRC   := $(call in_user,cmd)
 # What is linked into a library that programs link, and into one that is preloaded; then each one's own.
@@ -224,7 +224,7 @@ $(O)/tests/fuzz/%: $(O)/tests/fuzz/%.o $(O)/libuser.a
 clean: ## remove what was built
 	$(Q)rm -rf $(O)
 
-.PHONY: all help completions clean deps demo check nightly bench fuzz lint install uninstall deb golden tests unit-tests
+.PHONY: all help completions man clean deps demo check nightly bench fuzz lint install uninstall deb golden tests unit-tests
 # The program with one kind more in the list: only what is made of the list's kinds is another.
 KINDS_OBJ := $(O)/kinds/user/session/kinds.o $(O)/kinds/user/codec/capture/block.o
 $(O)/kinds/%.o: EBT_CFLAGS := -Itests/kinds $(EBT_CFLAGS)
@@ -347,10 +347,19 @@ lint: cross-syntax ## formatting, layers, sizes, another processor
 	@clang-format --dry-run -Werror $(LINT_SRC)
 	@O=$(O) prove -q tests/cli/00-layers.t
 
-$(O)/ebtrace.1: user/man/ebtrace.1.scd
+# The pages of the manual: a file of docs/man each, into which what the tables of the program have is
+# filled.
+PAGES := $(patsubst docs/man/%.scd,$(O)/man/%,$(wildcard docs/man/*.scd))
+page_section = $(subst .,,$(suffix $(1)))
+$(O)/packaging/man_page: $(O)/packaging/man_page.o $(filter-out %/main.o,$(call obj,$(CMD_SRC))) $(O)/libuser.a
+	$(say) LD $@
+	$(Q)$(CC) $(LDFLAGS) $^ $(LIBS) -o $@
+$(PAGES): $(O)/man/%: docs/man/%.scd $(O)/packaging/man_page
 	$(say) MAN $@
 	@mkdir -p $(@D)
-	$(Q)scdoc <$< >$@
+	$(Q)$(O)/packaging/man_page <$< >$@.scd
+	$(Q)scdoc <$@.scd >$@
+man: $(PAGES) ## write the pages of the manual to $(O)/man
 
 # Templates of what other build systems read.
 EXPORTS := $(addprefix $(O)/,libebtrace.pc libebtrace-probes.pc \
@@ -376,7 +385,7 @@ INSTALLED_FILES := \
 	$(foreach h,$(wildcard $(addprefix include/ebtrace/,*.h *.def)),$(h)>$(INCLUDEDIR)/$(h:include/%=%)) \
 	$(foreach f,$(filter %.pc,$(EXPORTS)),$(f)>$(LIBDIR)/pkgconfig/$(notdir $(f))) \
 	$(foreach f,$(filter %.cmake,$(EXPORTS)),$(f)>$(CMAKEDIR)/$(notdir $(f))) \
-	$(O)/ebtrace.1>$(MANDIR)/man1/ebtrace.1 \
+	$(foreach p,$(PAGES),$(p)>$(MANDIR)/man$(call page_section,$(p))/$(notdir $(p))) \
 	$(O)/completions/ebtrace.bash>$(DATADIR)/bash-completion/completions/ebtrace \
 	$(O)/completions/_ebtrace>$(ZSHDIR)/_ebtrace \
 	$(O)/completions/ebtrace.fish>$(DATADIR)/fish/vendor_completions.d/ebtrace.fish
@@ -389,7 +398,7 @@ define newline
 
 
 endef
-install: all completions $(O)/ebtrace.1 $(EXPORTS) ## install under $(DESTDIR)$(PREFIX)
+install: all completions $(PAGES) $(EXPORTS) ## install under $(DESTDIR)$(PREFIX)
 	$(foreach f,$(INSTALLED_PROGRAM),install -D -m 755 $(call to_destdir,$(f))$(newline)	)
 	$(foreach f,$(INSTALLED_FILES),install -D -m 644 $(call to_destdir,$(f))$(newline)	)
 	$(foreach l,$(INSTALLED_LINKS),ln -sf $(call to_destdir,$(l))$(newline)	)
