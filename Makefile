@@ -224,7 +224,7 @@ $(O)/tests/fuzz/%: $(O)/tests/fuzz/%.o $(O)/libuser.a
 clean: ## remove what was built
 	$(Q)rm -rf $(O)
 
-.PHONY: all help completions man clean deps demo check nightly bench fuzz lint install uninstall deb golden tests unit-tests
+.PHONY: all help completions man pictures clean deps demo check nightly bench fuzz lint install uninstall deb golden tests unit-tests
 # The program with one kind more in the list: only what is made of the list's kinds is another.
 KINDS_OBJ := $(O)/kinds/user/session/kinds.o $(O)/kinds/user/codec/capture/block.o
 $(O)/kinds/%.o: EBT_CFLAGS := -Itests/kinds $(EBT_CFLAGS)
@@ -238,14 +238,14 @@ $(O)/kinds/ebtrace $(O)/kinds/write_kinds: $(KINDS_OBJ) $(O)/libuser.a
 	$(say) LD $@
 	$(Q)$(CC) $(LDFLAGS) $(filter %.o,$^) $(filter %.a,$^) $(LIBS) -o $@
 
-tests: all $(UNIT) $(PROGS) $(ATTACKS) $(O)/kinds/ebtrace $(O)/kinds/write_kinds ## build the test programs
+tests: all man $(UNIT) $(PROGS) $(ATTACKS) $(O)/kinds/ebtrace $(O)/kinds/write_kinds ## build the test programs
 
 PACKAGES := gcc g++ procps mount clang llvm libclang-rt-14-dev make libbpf-dev bpftool libelf-dev libdw-dev zlib1g-dev libzstd-dev \
             libiberty-dev systemtap-sdt-dev bpftrace jq xz-utils binutils perl debootstrap scdoc \
             libcap2-bin util-linux libc6-dev musl-tools clang-format protobuf-compiler \
             gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user chromium fonts-dejavu-core libxml2-utils libcairo2-dev \
             debuginfod libcurl4-openssl-dev python3 sqlite3 bash-completion zsh fish debhelper lintian \
-            qemu-system-x86 busybox-static cpio kmod e2fsprogs
+            qemu-system-x86 busybox-static cpio kmod e2fsprogs man-db
 
 deps: ## install the Debian 12 packages that are missing (as root)
 	@missing=; for p in $(PACKAGES); do \
@@ -360,6 +360,18 @@ $(PAGES): $(O)/man/%: docs/man/%.scd $(O)/packaging/man_page
 	$(Q)$(O)/packaging/man_page <$< >$@.scd
 	$(Q)scdoc <$@.scd >$@
 man: $(PAGES) ## write the pages of the manual to $(O)/man
+
+# Pictures of the documents. The layers are drawn from the includes; perl allocates in another order each
+# time. A test compares the others with the code.
+pictures: all ## draw the pictures in docs/ anew
+	$(say) PICTURE docs/layers.svg
+	$(Q)docs/layers.pl >docs/layers.svg
+	$(say) PICTURE docs/flame.svg
+	$(Q)$(O)/ebtrace mem record -q --rate 1e-3 -o $(O)/words.ctf -- perl -ne '$$count{lc $$_}++ for /\w+/g; \
+		push @lines, [split] if /license/i' /usr/share/common-licenses/*
+	$(Q)$(O)/ebtrace mem flame -o docs/flame.svg $(O)/words.ctf
+	$(say) PICTURE docs/pages.png
+	$(Q)xz -dc tests/data/pagetrace/gcbig-p2-go122.pt.xz | $(O)/ebtrace pages -f png - >docs/pages.png
 
 # Templates of what other build systems read.
 EXPORTS := $(addprefix $(O)/,libebtrace.pc libebtrace-probes.pc \

@@ -108,6 +108,6 @@ price="--attach perf: $sites probes have a link each; to remove them at the end 
 is "$(sed -n '/attached to/q; s/^ebtrace: //; /have a link each/p' "$TMP/price.log")" "$price" \
   "--attach perf: the price of all probes is there once, before they are attached" || diag "$(cat "$TMP/price.log")"
 is "$(grep -c 'have a link each' "$TMP/price.log")" 1 "--attach perf: and is not repeated"
-grep -q "takes some $each s to remove" user/man/ebtrace.1.scd
+grep -q "takes some $each s to remove" docs/man/ebtrace-info.1.scd
 ok $? "the manual has the same price of a link"
 done_testing

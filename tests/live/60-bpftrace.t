@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# The bpftrace one-liners of the README, as they stand there, against what minigc says it emitted.
+# The bpftrace one-liners of libebtrace-probes(3), against what minigc says it emitted.
 . tests/lib.sh
 need_root
 need_command bpftrace
@@ -8,17 +8,22 @@ need_file "$O/tests/prog/minigc"
 [ -e /sys/kernel/tracing/trace ] || mount -t tracefs none /sys/kernel/tracing ||
 	skip_all "tracefs cannot be mounted"
 
-awk '/^```/ { inside = $0 == "```sh" } inside && /^bpftrace -e/' README.md |
-	sed "s|\./build/tests|$(realpath "$O")/tests|g" >"$TMP/lines"
-is "$(wc -l <"$TMP/lines")" 5 "the README has five one-liners"
+page=docs/man/libebtrace-probes.3.scd
+prog=$(realpath "$O/tests/prog/minigc")
+# What each of them runs in place of "./prog args": it prints on stderr what it emitted.
+arguments=("-q -n 20000 -c /dev/stderr" "-q -n 20000 -c /dev/stderr" "-q -n 20000 -c /dev/stderr"
+	"-q -s 5 -r 100000" "-q -u -n 20000 -c /dev/stderr")
+awk -v to="$TMP/cmd" '/^; run by tests\/live\/60-bpftrace.t$/ { file = to "." ++n; next }
+	/^```/ { inside = file != "" && !inside; if (!inside) file = ""; next } inside { print >file }' $page
+is "$(find "$TMP" -name 'cmd.*' | wc -l)" 5 "the page of the library has five one-liners"
 BPFTRACE_MAP_KEYS_MAX=65536
 BPFTRACE_STRLEN=64
 export BPFTRACE_MAP_KEYS_MAX BPFTRACE_STRLEN
 
 # run N: one-liner N; its output to out.N, the counts of minigc to counts.N.
 run() {
-	sed -n "$1p" "$TMP/lines" >"$TMP/cmd"
-	bash "$TMP/cmd" >"$TMP/out.$1" 2>"$TMP/counts.$1"
+	sed -i "s|'\./prog args'|'$prog ${arguments[$1 - 1]}'|; s|usdt:\./prog:|usdt:$prog:|g" "$TMP/cmd.$1"
+	bash "$TMP/cmd.$1" >"$TMP/out.$1" 2>"$TMP/counts.$1"
 	ok $? "one-liner $1 runs" || diag "$(tail -3 "$TMP/counts.$1")"
 }
 # emitted N KIND: how many minigc counted.

@@ -73,7 +73,7 @@ files_of_packages() {
 	for name in $names; do
 		dpkg-deb -c "$debs/${name}_${version}_amd64.deb"
 	done | awk '$1 ~ /^d/ || $6 ~ /^\.\/usr\/share\/doc\// { next }
-		{ sub(/\.1\.gz$/, ".1", $6); print $1, $6, $8 }'
+		{ if ($6 ~ /\/man\/man[0-9]\//) sub(/\.gz$/, "", $6); print $1, $6, $8 }'
 }
 files_in() { (cd "$1" && find . -type l -printf '%M %p %l\n' -o ! -type d -printf '%M %p \n'); }
 mkdir "$TMP/build"

@@ -55,12 +55,22 @@ try_packages() {
 	chroot "$root" dpkg --audit >"$TMP/log" 2>&1
 	is "$(<"$TMP/log")" "" "$suite: with all that they need"
 	is "$(find /proc/[0-9]*/root -lname "$root" 2>/dev/null)" "" "$suite: and no process is started"
-	man -M "$root/usr/share/man" -P cat ebtrace 2>"$TMP/log" | grep -q '^ *ebtrace mem record'
-	ok $? "$suite: man ebtrace" || diag "$(<"$TMP/log")"
+	try_manual "$suite" "$root"
 
 	build_programs "$suite" "$root"
 	trace_programs "$suite" "$root"
 	record_memory "$suite" "$root"
+}
+
+# Every page of docs/man is there, and refers only to pages that are; the commands' are found by name.
+try_manual() {
+	local suite=$1 root=$2 page missing=
+	for page in docs/man/*.scd; do
+		page=$(basename "$page" .scd)
+		man -M "$root/usr/share/man" -P cat "${page##*.}" "${page%.*}" 2>>"$TMP/log" |
+			grep -q "^${page%.*}(${page##*.})" || missing+=" $page"
+	done
+	is "$missing" "" "$suite: man has each page of the manual" || diag "$(<"$TMP/log")"
 }
 
 build_programs() {

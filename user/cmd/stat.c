@@ -24,8 +24,8 @@
 
 static const char doc[] =
 	"GC statistics and pause percentiles of a run, at its end or on Ctrl-C. " REPORT_OF_PROGRAM
-	"\vA pause is the outermost phase of a domain that stops its mutator; ebtrace(1) lists "
-	"these phases.\n"
+	"\vA pause is the outermost phase of a domain that stops its mutator; ebtrace-stat(1) "
+	"lists these phases.\n"
 	"\n"
 	"Examples:\n"
 	"  ebtrace stat -- ./prog args           a program, from start to end\n"

@@ -178,7 +178,7 @@ void stat_advice_text(struct buf *b, const struct stat_report *r)
 	advise_of_pauses(&lines, r);
 	advise_of_heap(&lines, r);
 	if (lines.len)
-		report_print(b, "\nWhat the figures suggest (ADVICE in ebtrace(1)):\n");
+		report_print(b, "\nWhat the figures suggest (ADVICE in ebtrace-stat(1)):\n");
 	buf_put(b, lines.data, lines.len);
 	buf_done(&lines);
 }

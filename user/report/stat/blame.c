@@ -382,7 +382,7 @@ void stat_blame_text(struct buf *b, const struct session *s, const struct blame_
 				    ? "  (by the kernel's counts alone: --blame adds what threads "
 				      "waited for)\n"
 				    : "  (nothing is known of when threads ran: see --blame in "
-				      "ebtrace(1))\n");
+				      "ebtrace-stat(1))\n");
 	if (!total->pauses)
 		return;
 	put_parts(b, total);
