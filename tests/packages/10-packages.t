@@ -77,7 +77,7 @@ files_of_packages() {
 }
 files_in() { (cd "$1" && find . -type l -printf '%M %p %l\n' -o ! -type d -printf '%M %p \n'); }
 mkdir "$TMP/build"
-cp -a "$O"/{user,usdt-probes,bpf,ebtrace,preload-dir} "$O"/lib*.{a,o,so,so.1} "$TMP/build"
+cp -a "$O"/{user,usdt-probes,bpf,packaging,man,ebtrace,preload-dir} "$O"/lib*.{a,o,so,so.1} "$TMP/build"
 to_build=(O="$TMP/build" "${directories[@]}")
 plain_make -j2 install "${to_build[@]}" DESTDIR="$TMP/installed" >"$TMP/log" 2>&1
 ok $? "make install" || diag "$(tail -5 "$TMP/log")"
