@@ -10,8 +10,7 @@ static const struct {
 	const char *text;
 } own[] = {
 	{"pid", OPTS_PAGES, "A running process; with a FILE: the process in it that is reported"},
-	{"format", OPTS_STAT,
-	 "text, or svg with --mmu; default: by the suffix of FILE, else text"},
+	{"format", OPTS_STAT, "text, or svg with --mmu; default: by the suffix of FILE, else text"},
 	{"format", OPTS_MEM,
 	 "A format of the report, as listed above; default: by the suffix of FILE, else the first"},
 	{"format", OPTS_PAGES,
@@ -30,6 +29,7 @@ static const struct {
 	 "Probability that a word of 8 bytes was sampled, where the input does not record it"},
 	{"rate", OPTS_MEM_RECORD,
 	 "Probability that a word of 8 bytes is sampled; default 1e-5, a sample for 800 kB"},
+	{"interval", OPTS_MEM, "With --json: print the report so far at this interval: 1s, 100ms"},
 	{"top", OPTS_MEM, "Only the N rows with the most bytes"},
 	{"top", OPTS_PAGES, "Only the N rows with the most pages"},
 	{"json-schema", OPTS_TRACE, "Print the schema of the NDJSON output and exit"},
