@@ -148,7 +148,7 @@ is "$(jq -s '([.[] | select(.kind == "collect") | .obj] - [.[] | select(.kind ==
 	"each object that is collected was allocated"
 is "$(jq -r 'select(.kind == "alloc") | .stack[-1] | sub("@.*/"; " ") | sub(":.*"; "")' "$TMP/out" | sort -u)" \
 	"sampled_alloc sampled.c" "the innermost function is that which reports, without those of the library"
-"$O/ebtrace" trace -o "$TMP/out.ctf" -- env EBTRACE_MEMTRACE_RATE=1e-2 "$O/tests/prog/minigc" -o -q -n 6000 2>"$TMP/err"
+"$O/ebtrace" trace -o "$TMP/out.ctf" -- env EBTRACE_MEMTRACE_RATE=1e-2 "$O/tests/prog/minigc" -o -q -n 100000 2>"$TMP/err"
 rate=$("$O/ebtrace" info "$TMP/out.ctf" | sed -n 's/^  sampled *\([^ ]*\) .*/\1/p')
 awk -v rate="$rate" 'BEGIN { exit !(rate > 0.0099 && rate < 0.0101) }'
 ok $? "the sample rate is that of the program" || diag "$rate"
