@@ -70,7 +70,7 @@ struct ebt_ocaml_record {
 	struct ebt_record head;
 	uint64_t ts; /* ns */
 	uint32_t dropped;
-	uint32_t id;	  /* phase, counter or lifecycle in the numbering of the release */
+	uint32_t id;	  /* phase, counter or lifecycle in the numbering of its runtime */
 	uint64_t value;	  /* undefined for kinds without a value */
 	uint16_t kind;	  /* enum ebt_kind */
 	uint16_t domain;  /* EBT_NO_DOMAIN: not known */
@@ -139,6 +139,18 @@ enum ebt_ocaml_tls {
 	EBT_OCAML_TLS_MODULE = 2, /* at offset in the thread's block of a module (glibc) */
 };
 
+/*
+ * Versions of runtimes number phases in different ways. The tracer numbers the ways: 0 has the ids of
+ * events.def, and above them those of languages with phases of their own.
+ */
+#define EBT_NUMBERINGS 4   /* a power of 2 */
+#define EBT_PHASE_IDS  256 /* a power of 2; what has a larger one is unknown */
+
+/* A bit each by their number. */
+struct ebt_phase_set {
+	uint64_t bits[EBT_PHASE_IDS / 64];
+};
+
 /* How the stacks of its native code are walked. */
 struct ebt_ocaml_stacks {
 	uint64_t frames; /* address of the table of frame descriptors; 0: they are not */
@@ -163,8 +175,8 @@ struct ebt_ocaml_runtime {
 	uint16_t domain_base; /* added to its domains' numbers */
 	uint16_t user_event;  /* index of the event among the arguments of the user-event write */
 	uint16_t release;     /* the tracer's own number; records carry it */
-	uint16_t reserved[3];
-	uint64_t phases_run; /* a bit each by their number: the mutator may run in them */
+	uint16_t numbering;   /* of its phases */
+	uint16_t reserved[2];
 	struct ebt_ocaml_stacks stacks;
 	uint64_t site[8]; /* by enum ebt_ocaml_function */
 };
@@ -424,13 +436,11 @@ struct ebt_ocaml_callbacks {
 	struct ebt_ocaml_callback callback[EBT_OCAML_CALLBACKS];
 };
 
-/* Which events get a stack: bits by enum ebt_kind, of all events of a kind, and of single ids by the
- * numbering of a release. */
-#define EBT_STACK_RELEASES 8 /* our own, OCaml 5.0 to 5.5, none */
-#define EBT_STACK_IDS	   256
+/* Which events get a stack: bits by enum ebt_kind, of all events of a kind, and of single ids by
+ * numbering. */
 struct ebt_stack_choice {
 	uint64_t kinds;
-	uint64_t ids[EBT_STACK_RELEASES][EBT_STACK_IDS];
+	uint64_t ids[EBT_NUMBERINGS][EBT_PHASE_IDS];
 	uint64_t pause_ns; /* and ends of pauses that lasted so long; 0: of none */
 };
 

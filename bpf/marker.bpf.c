@@ -7,6 +7,7 @@
  */
 #include "channel.bpf.h"
 #include "pause.bpf.h"
+#include "phases.bpf.h"
 #include "registers.bpf.h"
 #include "stacks.bpf.h"
 
@@ -18,14 +19,6 @@ struct {
 	__type(key, int);
 	__type(value, struct pause);
 } ebt_pauses SEC(".maps");
-
-/* A bit for each phase in which the mutator may run. */
-#define BIT_stops(id) 0
-#define BIT_runs(id)  1ull << (id)
-static const uint64_t phases_run = 0
-#define EBT_PHASE(id, name, mutator) | BIT_##mutator(id)
-#include <ebtrace/events.def>
-	;
 
 static __always_inline void fill(struct ebt_marker_record *rec, const struct pt_regs *regs,
 				 uint64_t cookie, uint64_t ts)
@@ -56,7 +49,7 @@ static __always_inline int emit_begin(const struct pt_regs *regs, uint64_t cooki
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	uint32_t phase = (uint32_t)REGS_ID(regs);
-	if (phase >= 64 || !(phases_run >> phase & 1)) {
+	if (phase_stops(0, phase)) {
 		struct pause *p =
 			bpf_task_storage_get(&ebt_pauses, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
 		if (p)

@@ -7,6 +7,7 @@
  */
 #include "ocaml_stack.bpf.h"
 #include "pause.bpf.h"
+#include "phases.bpf.h"
 #include "stacks.bpf.h"
 
 /* The tracer sets the sizes before it loads these. */
@@ -36,8 +37,8 @@ struct thread {
 	uint32_t slot;
 	uint16_t domain;
 	uint16_t release;
-	uint32_t user_event;
-	uint64_t phases_run;
+	uint16_t user_event;
+	uint16_t numbering;
 };
 
 struct thread_state {
@@ -52,9 +53,6 @@ struct {
 	__type(key, int);
 	__type(value, struct thread_state);
 } ebt_thread SEC(".maps");
-
-/* Releases as a struct ebt_stack_choice has them: OCaml 5.0, which the tracer numbers 50, is 1. */
-#define FIRST_RELEASE 49
 
 /* Generation of the threads' caches; in .bss, which the tracer has mapped. */
 uint32_t ebt_ocaml_generation = 0;
@@ -110,7 +108,7 @@ static __always_inline int learn(const struct pt_regs *regs, uint64_t cookie,
 	ret->domain = read_domain(r, task);
 	ret->release = r->release;
 	ret->user_event = r->user_event;
-	ret->phases_run = r->phases_run;
+	ret->numbering = r->numbering;
 	/* A thread belongs to one domain for life, but may have none yet. */
 	if (ret->domain == EBT_NO_DOMAIN && r->tls != EBT_OCAML_TLS_NONE)
 		return 0;
@@ -246,7 +244,7 @@ static __always_inline int emit_pause(const struct pt_regs *regs, uint64_t ts,
 static __always_inline void begin_phase(struct pause *p, uint32_t phase, uint64_t ts,
 					const struct thread *t, struct task_struct *task)
 {
-	if (phase >= 64 || !(t->phases_run >> (phase & 63) & 1))
+	if (phase_stops(t->numbering, phase))
 		pause_begin(p, phase, ts, task);
 }
 
@@ -301,18 +299,18 @@ static __always_inline int emit_user(const struct pt_regs *regs, uint64_t ts,
 static __always_inline int is_chosen(const struct pt_regs *regs, uint64_t cookie,
 				     const struct thread *t)
 {
-	uint32_t id = (uint32_t)REGS_CALL_0(regs), release = t->release - FIRST_RELEASE;
+	uint32_t id = (uint32_t)REGS_CALL_0(regs);
 	if (!ebt_stacks_on)
 		return 0;
 	switch ((uint8_t)cookie) {
 	case EBT_OCAML_BEGIN:
-		return stack_wanted(release, EBT_BEGIN, id);
+		return stack_wanted(t->numbering, EBT_BEGIN, id);
 	case EBT_OCAML_END:
-		return stack_wanted(release, EBT_END, id);
+		return stack_wanted(t->numbering, EBT_END, id);
 	case EBT_OCAML_COUNTER:
-		return stack_wanted(release, EBT_COUNTER, id);
+		return stack_wanted(t->numbering, EBT_COUNTER, id);
 	case EBT_OCAML_LIFECYCLE:
-		return stack_wanted(release, EBT_LIFECYCLE, id);
+		return stack_wanted(t->numbering, EBT_LIFECYCLE, id);
 	case EBT_OCAML_ALLOC_FLUSH:
 		return ebt_stacks.kinds >> EBT_ALLOC_SIZES & 1;
 	case EBT_OCAML_USER_WRITE:

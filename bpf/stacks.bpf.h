@@ -13,16 +13,15 @@
 const volatile uint32_t ebt_stacks_on __weak = 0;
 const volatile struct ebt_stack_choice ebt_stacks __weak = {};
 
-/* release: an index of the choice's. */
-static __always_inline int stack_wanted(uint32_t release, uint32_t kind, uint32_t id)
+static __always_inline int stack_wanted(uint32_t numbering, uint32_t kind, uint32_t id)
 {
 	if (!ebt_stacks_on || kind >= EBT_KINDS)
 		return 0;
 	uint64_t kinds = ebt_stacks.kinds;
-	if (release < EBT_STACK_RELEASES && id < EBT_STACK_IDS) {
+	if (numbering < EBT_NUMBERINGS && id < EBT_PHASE_IDS) {
 		/* The compiler may test the bound in ways that the verifier does not see. */
-		asm volatile("" : "+r"(id), "+r"(release));
-		kinds |= ebt_stacks.ids[release & 7][id & (EBT_STACK_IDS - 1)];
+		asm volatile("" : "+r"(id), "+r"(numbering));
+		kinds |= ebt_stacks.ids[numbering & (EBT_NUMBERINGS - 1)][id & (EBT_PHASE_IDS - 1)];
 	}
 	return kinds >> kind & 1;
 }

@@ -36,9 +36,7 @@ static struct ocaml_frames_body ocaml_frames_body(const uint8_t *data, size_t si
 	static struct ocaml_position position[OCAML_POSITIONS_MAX];
 	struct ocaml_memory m = {.read = ocaml_frames_read,
 				 .ctx = &b,
-				 .release = size && data[0] < EBT_RELEASE_OCAML_5_2
-						    ? EBT_RELEASE_OCAML_5_1
-						    : EBT_RELEASE_OCAML_5_3};
+				 .version = {.minor = size && data[0] < 52 ? 1 : 3}};
 	for (uint64_t at = 8; at < b.size && at < 8192; at += 8) {
 		uint32_t words;
 		int i = ocaml_frames_allocation(&m, OCAML_FRAMES_BASE + at, 3, &words);

@@ -38,7 +38,8 @@
 #include "report/schema.h"
 #include "runtime/inspect.h"
 #include "runtime/runtimes.h"
-#include "session/language.h"
+#include "session/languages.h"
+#include "session/versions.h"
 
 /*
  * Stale ring files: those of killed processes, and the directories of killed runs of ebtrace. A
@@ -201,10 +202,13 @@ static unsigned add_all(struct leftover *l, struct group *g, const struct opts *
 	for (unsigned i = 0; i < RING_DIRS_DEFAULT; i++)
 		if (ring_dirs_default(i, path))
 			add_dir(l, &g[n++], path, true);
-	for (unsigned i = 0; i <= LANGUAGES; i++) {
-		const char *given = i ? getenv(languages[i - 1].dir) : o->engine.ring_dir;
+	const struct language *language;
+	const char *given = o->engine.ring_dir;
+	for (unsigned at = 0;; given = getenv(language->ring->dir)) {
 		if (given && *given)
 			add_dir(l, &g[n++], given, false);
+		if (!(language = languages_next_ring(&at)))
+			break;
 	}
 	return n;
 }
@@ -214,7 +218,7 @@ static unsigned add_all(struct leftover *l, struct group *g, const struct opts *
 static void stale_list(const struct opts *o)
 {
 	struct leftover l = {.memory = memory_reader_new()};
-	static struct group groups[RUNDIR_BASES + RING_DIRS_DEFAULT + 1 + LANGUAGES];
+	static struct group groups[RUNDIR_BASES + RING_DIRS_DEFAULT + 1 + LANGUAGES_MAX];
 	unsigned n = add_all(&l, groups, o);
 	leftover_judge(&l);
 	for (unsigned i = 0; i < n; i++) {
@@ -313,9 +317,10 @@ static int print_markers(int fd, const char *path, bool json)
 			 err == -EBADMSG ? "its tables are damaged" : file_strerror(err));
 		return EXIT_ERROR;
 	}
-	enum ebt_release release = runtimes_release(fd);
-	const char *runtime = release ? ring_release_name(release) : NULL;
-	bool nothing = !notes.sites && !release;
+	struct runtime_version version = runtimes_version(fd);
+	struct version_text text = versions_text(version);
+	const char *runtime = version.language ? text.text : NULL;
+	bool nothing = !notes.sites && !runtime;
 	if (json && !nothing)
 		print_json(path, runtime, &notes);
 	else
@@ -390,7 +395,7 @@ static void report_leased(pid_t pid, const struct facts *f)
 static void print_process(const struct process_status *p, const struct facts *f, bool json)
 {
 	bool ring = f->rings > 0;
-	const char *runtime = ring_release_name(f->files.release);
+	struct version_text runtime = versions_text(f->files.runtime);
 	if (json) {
 		struct json_line line;
 		print_json_begin(&line);
@@ -399,8 +404,8 @@ static void print_process(const struct process_status *p, const struct facts *f,
 		json_key_str(&line.json, "comm", p->comm);
 		json_key_bool(&line.json, "ring", ring);
 		json_key_u64(&line.json, "markers", f->files.markers);
-		if (f->files.release)
-			json_key_str(&line.json, "ocaml", runtime);
+		if (f->files.runtime.language)
+			json_key_str(&line.json, "ocaml", runtime.text);
 		else
 			json_key_null(&line.json, "ocaml");
 		json_key_bool(&line.json, "incomplete", f->files.incomplete);
@@ -413,7 +418,7 @@ static void print_process(const struct process_status *p, const struct facts *f,
 		snprintf(markers, sizeof(markers), "%3u marker%s", f->files.markers,
 			 plural(f->files.markers));
 	print("%7d  %-15s  %-4s  %-11s  %s%s\n", p->pid, p->comm, ring ? "ring" : "-", markers,
-	      f->files.release ? runtime : "-",
+	      f->files.runtime.language ? runtime.text : "-",
 	      f->files.incomplete ? "  (not all of its files were searched: too many or too large)"
 				  : "");
 }
@@ -455,7 +460,8 @@ static int list_processes(const struct opts *o)
 		if (p.state != PROCESS_OPEN)
 			continue;
 		read_facts(in, memory, &p, &f);
-		if (f.rings > 0 || f.files.markers || f.files.release || f.files.incomplete)
+		if (f.rings > 0 || f.files.markers || f.files.runtime.language ||
+		    f.files.incomplete)
 			print_process(&p, &f, o->json);
 		report_leased(p.pid, &f);
 	}

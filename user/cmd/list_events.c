@@ -5,6 +5,7 @@
 #include "cmd/list_events.h"
 #include "cmd/print.h"
 #include "session/kinds.h"
+#include "session/phases.h"
 
 static void print_one(void *ctx, const char *family, const char *name, const char *help)
 {
@@ -29,7 +30,7 @@ void list_events_each(void (*fn)(void *ctx, const char *family, const char *name
 	for (uint16_t kind = 0; kind < EBT_KINDS; kind++)
 		if (kinds_get(kind)->name)
 			fn(ctx, "kind", kinds_name(kind), kinds_get(kind)->help);
-	for (uint32_t id = 0; kinds_phase_name(id); id++)
+	for (uint32_t id = UINT32_MAX; phases_next(&id);)
 		fn(ctx, "phase", kinds_phase_name(id),
 		   kinds_phase_stops(id) ? "stops its domain" : "does not stop its domain");
 	for (uint32_t id = 0; kinds_counter_name(id); id++)

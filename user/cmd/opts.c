@@ -18,9 +18,9 @@
 #include "cmd/option_help.h"
 #include "cmd/print.h"
 #include "cmd/quantity.h"
-#include "codec/ring/ids.h"
 #include "engine/options.h"
 #include "session/session.h"
+#include "session/versions.h"
 
 /* Commands that read rings; that trace runs; all of events; all. */
 #define RINGS  (OPTS_TRACE | OPTS_STAT)
@@ -485,8 +485,8 @@ static void parse_own(int key, char *arg, struct argp_state *st)
 		parse_pids(st, e, arg);
 		break;
 	case OPT_OCAML_VERSION:
-		e->release = ring_release_from_version_string(arg);
-		if (e->release == EBT_RELEASE_AUTO)
+		e->runtime = versions_parse(&language_ocaml, arg);
+		if (!e->runtime.language)
 			refuse(st, "'%s' is not an OCaml release from 5.0 to 5.5", arg);
 		break;
 	case OPT_BLAME:

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/plural.h"
-#include "codec/ring/ids.h"
+#include "session/versions.h"
 #include "source/file/memtrace_stacks.h"
 
 void damage_report_rings(const struct messages *r, const struct ring_source *rings)
@@ -36,7 +36,7 @@ void damage_report_assumed(const struct messages *r, struct ebt_cursor *c, const
 			r, LOG_NORMAL,
 			"'%s' does not record which release wrote it; read as %s; --ocaml-version "
 			"overrides it",
-			name, ring_release_name(info.release));
+			name, versions_text(versions_by_release(info.release)).text);
 }
 
 bool damage_report_capture(const struct messages *r, const struct capture_source *s)

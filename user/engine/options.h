@@ -3,12 +3,13 @@
 #ifndef ENGINE_OPTIONS_H
 #define ENGINE_OPTIONS_H
 
-#include <ebtrace/cursor.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/resource.h>
 #include <sys/types.h>
+
+#include "session/traits.h"
 
 enum engine_mode { MODE_AUTO, MODE_RING, MODE_WATERMARK, MODE_STREAM, MODE_PROBES };
 enum engine_ring_request { RING_REQUEST_AUTO, RING_REQUEST_ALWAYS, RING_REQUEST_NEVER };
@@ -40,22 +41,22 @@ struct engine_options {
 	enum engine_attach attach;
 	enum engine_ring_request ring_request;
 	enum engine_allocs allocs;
-	const char *needs_ends;	   /* the report that needs to know when objects end, or NULL */
-	enum ebt_release release;  /* of rings that do not record it; AUTO: guess */
-	uint64_t duration_ns;	   /* of a live run; 0: no limit */
-	uint64_t bpf_buffer_bytes; /* a power of two */
-	uint64_t buffer_bytes;	   /* of the backlog of all rings; 0: the default */
-	int nice;		   /* of ebtrace when it was started; the program's */
-	rlim_t open_files;	   /* soft limit, likewise */
-	bool takes_stdout;	   /* data goes there: the program's goes to standard error */
-	bool follow;		   /* trace children, too */
-	bool realtime;		   /* real-time scheduling, if permitted */
-	bool snapshot;		   /* read the current content of the rings, then end */
-	bool wait;		   /* until the processes have something to trace */
-	bool pages;		   /* watch the pages of address spaces, and nothing else */
-	bool blame;		   /* record when threads do not run */
-	bool faults;		   /* and measure their page faults in pauses */
-	bool stacks;		   /* events get their stacks, those that these globs select: */
+	const char *needs_ends; /* the report that needs to know when objects end, or NULL */
+	struct runtime_version runtime; /* of rings that do not record it; zeroes: guess */
+	uint64_t duration_ns;		/* of a live run; 0: no limit */
+	uint64_t bpf_buffer_bytes;	/* a power of two */
+	uint64_t buffer_bytes;		/* of the backlog of all rings; 0: the default */
+	int nice;			/* of ebtrace when it was started; the program's */
+	rlim_t open_files;		/* soft limit, likewise */
+	bool takes_stdout;		/* data goes there: the program's goes to standard error */
+	bool follow;			/* trace children, too */
+	bool realtime;			/* real-time scheduling, if permitted */
+	bool snapshot;			/* read the current content of the rings, then end */
+	bool wait;			/* until the processes have something to trace */
+	bool pages;			/* watch the pages of address spaces, and nothing else */
+	bool blame;			/* record when threads do not run */
+	bool faults;			/* and measure their page faults in pauses */
+	bool stacks; /* events get their stacks, those that these globs select: */
 	const char **stack_globs;
 	unsigned stack_glob_count;
 	const char **span_globs; /* of spans that another module waits for; the filter notes them */

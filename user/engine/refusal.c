@@ -9,10 +9,11 @@
 #include <unistd.h>
 
 #include "base/file.h"
-#include "codec/ring/ids.h"
 #include "elf/machine.h"
 #include "runtime/inspect.h"
 #include "runtime/runtimes.h"
+#include "session/languages.h"
+#include "session/versions.h"
 #include "source/bpf/other_users.h"
 #include "source/bpf/reason.h"
 
@@ -176,9 +177,9 @@ enum engine_end refusal_report_nothing(const struct engine *e, struct inspect *i
 			"process %d: '%s' cannot be inspected: another program holds a lease "
 			"on it",
 			pid, files.leased_path);
-	} else if (files.release) {
-		snprintf(is, sizeof(is), "is %s", ring_release_name(files.release));
-		report_off(e, pid, is, language_of(files.release)->start, unprobed);
+	} else if (files.runtime.language) {
+		snprintf(is, sizeof(is), "is %s", versions_text(files.runtime).text);
+		report_off(e, pid, is, versions_language(files.runtime)->ring->start, unprobed);
 	} else if (files.markers && unprobed) {
 		report_off(e, pid, "links libebtrace-probes", "EBTRACE_START", unprobed);
 	} else if (stripped) {
@@ -187,7 +188,8 @@ enum engine_end refusal_report_nothing(const struct engine *e, struct inspect *i
 			"process %d is %s whose symbols have all been stripped: its functions "
 			"cannot be found; start it with %s=1, or with: %s -- PROGRAM, or link "
 			"it without -s",
-			pid, stripped->program, stripped->start, engine_trace_command(e->options));
+			pid, stripped->program, stripped->ring->start,
+			engine_trace_command(e->options));
 	} else if (*explanation) {
 		messages_error(r, "process %d %s", pid, explanation);
 	} else {
@@ -195,7 +197,7 @@ enum engine_end refusal_report_nothing(const struct engine *e, struct inspect *i
 			r,
 			"process %d has nothing to trace: no ring file, and no markers that could "
 			"be used; %s; --wait waits until it, or a child of it, has something",
-			pid, language_advice);
+			pid, languages_advice);
 	}
 	return ENGINE_NOTHING;
 }
@@ -215,10 +217,10 @@ void refusal_report_untraced(const struct messages *r, const char *program, bool
 	char advice[128] = "; --mode ring switches the rings of its children on, too";
 	if (has_ring)
 		snprintf(advice, sizeof(advice), " (in a chroot: set %s to a directory in there)",
-			 language_common_dir);
+			 languages_common_dir);
 	messages_at(r, LOG_NORMAL,
 		    "nothing was traced: %s has neither a ring file nor markers; it must %s%s",
-		    program, language_requirement, advice);
+		    program, languages_requirement, advice);
 }
 
 void refusal_report_unwatched(const struct messages *r, const char *program)

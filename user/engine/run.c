@@ -11,9 +11,10 @@
 #include "base/plural.h"
 #include "engine/input/convert.h"
 #include "engine/live/live.h"
-#include "session/language.h"
+#include "session/languages.h"
+#include "session/versions.h"
 
-#define LARGER_BYTES	 (64 * LANGUAGES)
+#define LARGER_BYTES	 (64 * LANGUAGES_MAX)
 #define LARGER_LOG_WORDS 18u
 
 void engine_prepare(const struct engine_options *o)
@@ -34,8 +35,8 @@ void engine_prepare(const struct engine_options *o)
 /* log2 of the words of a ring that is larger than those of the run. */
 static unsigned larger_words(const struct engine *e, const struct language *l)
 {
-	unsigned asked = e->options->program && l ? l->ring_log_words() : 0;
-	if (l && l->enlarge_rings && e->ring_log_words > asked)
+	unsigned asked = e->options->program && l ? l->ring->log_words() : 0;
+	if (l && l->ring->enlarge && e->ring_log_words > asked)
 		asked = e->ring_log_words;
 	return asked + 2 > LARGER_LOG_WORDS ? asked + 2 : LARGER_LOG_WORDS;
 }
@@ -45,14 +46,15 @@ static unsigned larger_words(const struct engine *e, const struct language *l)
 static void larger_rings(const struct engine *e, char ret[LARGER_BYTES], bool *ret_markers)
 {
 	const struct processes *ps = &e->session->processes;
-	const struct traits_language *seen[LANGUAGES];
+	const struct traits_language *seen[LANGUAGES_MAX];
 	unsigned n = 0, len = 0;
 	struct process_kind kind;
 	*ret = 0;
 	*ret_markers = false;
 	for (size_t at = 0; processes_next_kind(ps, &at, &kind);) {
-		const struct traits_language *language = kind.traits.language;
-		bool known = !language;
+		const struct traits_language *language = kind.traits.runtime.language;
+		const struct language *l = versions_language(kind.traits.runtime);
+		bool known = !l || !l->ring;
 		for (unsigned i = 0; i < n; i++)
 			known |= seen[i] == language;
 		if (known)
@@ -60,8 +62,7 @@ static void larger_rings(const struct engine *e, char ret[LARGER_BYTES], bool *r
 		seen[n++] = language;
 		*ret_markers |= language->has_markers;
 		len += (unsigned)snprintf(ret + len, LARGER_BYTES - len, "%s%s%u",
-					  len ? " and " : "", language->larger_ring,
-					  larger_words(e, language_of(kind.traits.release)));
+					  len ? " and " : "", l->ring->larger, larger_words(e, l));
 	}
 }
 

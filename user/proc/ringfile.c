@@ -274,7 +274,7 @@ int ringfile_is_of(struct memory_reader *memory, pid_t pid, const struct stat *f
 	return s.n ? 1 : unread ? err : 0;
 }
 
-bool ringfile_is_being_written(int fd, enum ebt_release release)
+bool ringfile_is_being_written(int fd, bool nameless)
 {
 	struct ebt_ring_file h;
 	struct stat st;
@@ -282,7 +282,7 @@ bool ringfile_is_being_written(int fd, enum ebt_release release)
 		return false;
 	bool whole = h.version && h.max_domains && h.ring_header_size && h.ring_size_bytes &&
 		     h.ring_size_elements && h.headers_offset && h.data_offset &&
-		     (h.custom_events_offset || release == EBT_RELEASE_OCAML_5_0);
+		     (h.custom_events_offset || nameless);
 	int64_t age_ns = (int64_t)clock_ns(CLOCK_REALTIME) -
 			 ((int64_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec);
 	return !whole && age_ns < HEADER_NS;

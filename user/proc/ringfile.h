@@ -54,10 +54,11 @@ int ringfile_find(struct memory_reader *memory, pid_t pid, const char *dir, stru
  */
 int ringfile_is_of(struct memory_reader *memory, pid_t pid, const struct stat *file);
 /*
- * OCaml names and maps its file first, then writes the header, field by field: a field that is
+ * A runtime may name and map its file first, then write the header, field by field: a field that is
  * still 0 would be read as damage. True as long as there is one; after a second it is damage.
+ * nameless: of a version whose header has no place for the names of user events.
  */
-bool ringfile_is_being_written(int fd, enum ebt_release release);
+bool ringfile_is_being_written(int fd, bool nameless);
 void ringfile_close(struct ringfile *r);
 
 #endif

@@ -221,7 +221,7 @@ int inspect_has_probes(const struct inspect *in, uint64_t dev, uint64_t inode, b
 	const struct known *k = at ? &in->file[*at] : NULL;
 	if (!k || k->inode != inode || k->dev != dev)
 		return -ENOENT;
-	return k->file.markers || (allocs && k->file.alloc_markers) || k->file.release;
+	return k->file.markers || (allocs && k->file.alloc_markers) || k->file.runtime.language;
 }
 
 static int inspect_unbudgeted(struct inspect *in, int fd, struct runtime_file *ret)
@@ -245,16 +245,16 @@ int inspect_path(struct inspect *in, const char *path, uint64_t dev, uint64_t in
 	return err;
 }
 
-enum ebt_release inspect_program(struct inspect *in, const char *name)
+struct runtime_version inspect_program(struct inspect *in, const char *name)
 {
 	struct runtime_file file;
 	char path[PATH_MAX];
 	int fd = executable_find(name, path, sizeof(path)) ? regular_open(path, 0, 0) : -1;
 	if (fd < 0)
-		return EBT_RELEASE_AUTO;
+		return (struct runtime_version){0};
 	int err = inspect_unbudgeted(in, fd, &file);
 	close(fd);
-	return err ? EBT_RELEASE_AUTO : file.release;
+	return err ? (struct runtime_version){0} : file.runtime;
 }
 
 uint32_t inspect_files(const struct inspect *in)
@@ -296,24 +296,24 @@ static int inspect_mapping(const struct maps_entry *e, void *ctx)
 	if (err)
 		return 0;
 	s->ret->markers += f.markers;
-	if (s->ret->release == EBT_RELEASE_AUTO)
-		s->ret->release = f.release;
+	if (!s->ret->runtime.language)
+		s->ret->runtime = f.runtime;
 	return 0;
 }
 
 int inspect_process(struct inspect *in, pid_t pid, struct inspect_process *ret)
 {
 	struct search s = {.in = in, .pid = pid, .ret = ret};
-	*ret = (struct inspect_process){.release = EBT_RELEASE_AUTO};
+	*ret = (struct inspect_process){0};
 	inspect_budget_init(&s.budget);
 	int err = memory_reader_maps(in ? in->memory : NULL, pid, MAPS_TRACED, inspect_mapping, &s);
 	map_done(&s.seen);
 	return err < 0 ? err : 0;
 }
 
-enum ebt_release inspect_release(struct inspect *in, pid_t pid)
+struct runtime_version inspect_runtime(struct inspect *in, pid_t pid)
 {
 	struct inspect_process p;
 	inspect_process(in, pid, &p);
-	return p.release;
+	return p.runtime;
 }

@@ -10,7 +10,6 @@
 #ifndef RUNTIME_INSPECT_H
 #define RUNTIME_INSPECT_H
 
-#include <ebtrace/cursor.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -53,8 +52,8 @@ int inspect_has_probes(const struct inspect *in, uint64_t dev, uint64_t inode, b
  * is not regular.
  */
 int inspect_path(struct inspect *in, const char *path, uint64_t dev, uint64_t inode);
-/* The release of the OCaml 5 runtime in the file that execvp() would run; AUTO: none found. */
-enum ebt_release inspect_program(struct inspect *in, const char *name);
+/* The runtime in the file that execvp() would run, ebtrace-probes apart; zeroes: none found. */
+struct runtime_version inspect_program(struct inspect *in, const char *name);
 /* Number of inspected files: while it is the same, so are the cached results. */
 uint32_t inspect_files(const struct inspect *in);
 
@@ -62,15 +61,15 @@ uint32_t inspect_files(const struct inspect *in);
 
 struct inspect_process {
 	uint32_t markers; /* in all files that it has mapped executable, each counted once */
-	enum ebt_release release; /* of the first OCaml 5 runtime */
-	bool incomplete;	  /* some mappings or files were not inspected */
+	struct runtime_version runtime; /* the first one, ebtrace-probes apart */
+	bool incomplete;		/* some mappings or files were not inspected */
 	uint32_t leased; /* files that were not, since another program holds a lease on them */
 	char leased_path[INSPECT_PATH_BYTES]; /* of the first of these; cut */
 };
 
 /* Inspects all files that a process has mapped executable. 0 or -errno. */
 int inspect_process(struct inspect *in, pid_t pid, struct inspect_process *ret);
-/* The release of the OCaml 5 runtime in a process; AUTO: none found. */
-enum ebt_release inspect_release(struct inspect *in, pid_t pid);
+/* The runtime in a process, ebtrace-probes apart; zeroes: none found. */
+struct runtime_version inspect_runtime(struct inspect *in, pid_t pid);
 
 #endif

@@ -7,7 +7,6 @@
 #ifndef RUNTIME_RUNTIME_H
 #define RUNTIME_RUNTIME_H
 
-#include <ebtrace/cursor.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -18,11 +17,11 @@ struct elf;
 
 /* What the runtimes found of themselves in one file. */
 struct runtime_file {
-	uint32_t markers;	  /* ebtrace-probes: its markers */
-	uint32_t refused_markers; /* of provider ebtrace, with other names or arguments */
-	uint32_t alloc_markers;	  /* of sampled allocations, which any program may have */
-	enum ebt_release release; /* ocaml: of an OCaml 5 runtime; AUTO: none */
-	int ocaml_error;	  /* 0: `ocaml` is valid; else as of ocaml_probes_read() */
+	uint32_t markers;		/* ebtrace-probes: its markers */
+	uint32_t refused_markers;	/* of provider ebtrace, with other names or arguments */
+	uint32_t alloc_markers;		/* of sampled allocations, which any program may have */
+	struct runtime_version runtime; /* of ocaml's; zeroes: none */
+	int ocaml_error;		/* 0: `ocaml` is valid; else as of ocaml_probes_read() */
 	struct ocaml_runtime ocaml;
 };
 

@@ -28,7 +28,7 @@ static void recognise(int fd, struct elf *elf, struct runtime_file *ret)
 static const char *const libraries[] = {"libebtrace-probes.", NULL};
 
 static const struct runtime runtime_ebtrace_probes = {
-	.language = &languages[LANGUAGE_EBTRACE_PROBES],
+	.language = &language_ebtrace_probes,
 	.libraries = libraries,
 	.recognise = recognise,
 };
@@ -42,15 +42,15 @@ void runtimes_recognise(int fd, struct elf *elf, struct runtime_file *ret)
 		runtimes[i]->recognise(fd, elf, ret);
 }
 
-enum ebt_release runtimes_release(int fd)
+struct runtime_version runtimes_version(int fd)
 {
 	struct elf *elf;
 	struct runtime_file file;
 	if (elf_open(fd, &elf))
-		return EBT_RELEASE_AUTO;
+		return (struct runtime_version){0};
 	runtimes_recognise(fd, elf, &file);
 	elf_close(elf);
-	return file.release;
+	return file.runtime;
 }
 
 const struct language *runtimes_hidden(int fd)
@@ -76,7 +76,7 @@ bool runtimes_may_have_ring(int fd)
 	if (elf_open(fd, &elf))
 		return false;
 	runtimes_recognise(fd, elf, &file);
-	bool has = file.markers || file.release;
+	bool has = file.markers || file.runtime.language;
 	for (unsigned i = 0; i < RUNTIMES && !has; i++)
 		has = needs_library(elf, runtimes[i]);
 	elf_close(elf);
@@ -90,7 +90,7 @@ static bool contains(int fd, const struct runtime *r)
 	if (elf_open(fd, &elf))
 		return false;
 	runtimes_recognise(fd, elf, &file);
-	bool has = language_of(file.release) == r->language ||
+	bool has = file.runtime.language == &r->language->traits ||
 		   (file.markers && r->language->traits.has_markers) || needs_library(elf, r);
 	elf_close(elf);
 	return has;
@@ -116,7 +116,7 @@ bool runtimes_rings_have_threads(int fd)
 		return false;
 	runtimes_recognise(fd, elf, &file);
 	bool own = file.markers || needs_library(elf, &runtime_ebtrace_probes);
-	bool other = file.release || needs_library(elf, &runtime_ocaml);
+	bool other = file.runtime.language || needs_library(elf, &runtime_ocaml);
 	elf_close(elf);
 	return own && !other && !runtimes_hidden(fd);
 }

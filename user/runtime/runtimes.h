@@ -7,8 +7,8 @@
 
 /* Calls recognise() of all. elf: the same file; NULL: it is no ELF file. */
 void runtimes_recognise(int fd, struct elf *elf, struct runtime_file *ret);
-/* The release of the OCaml 5 runtime in an ELF file; AUTO: none. */
-enum ebt_release runtimes_release(int fd);
+/* The version of the runtime in an ELF file, ebtrace-probes apart; zeroes: none. */
+struct runtime_version runtimes_version(int fd);
 /* The language of a runtime that the file contains and recognise() cannot find; NULL: none. */
 const struct language *runtimes_hidden(int fd);
 /* True if a program may have a ring: its own file contains a runtime, or needs a library of one. */

@@ -4,6 +4,8 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "session/phases.h"
+
 #define COUNT(table) (sizeof(table) / sizeof((table)[0]))
 
 const struct kind kinds_table[EBT_KINDS] = {
@@ -17,15 +19,6 @@ const struct kind kinds_table[EBT_KINDS] = {
 		   .label = KINDS_LABEL_##kind_label,                                          \
 		   .payload = KINDS_PAYLOAD_##kind_payload,                                    \
 		   .args = {kind_args}},
-#include <ebtrace/events.def>
-};
-
-enum { MUTATOR_runs = false, MUTATOR_stops = true };
-static const struct {
-	const char *name;
-	bool stops;
-} phases[] = {
-#define EBT_PHASE(id, name, stops) [id] = {#name, MUTATOR_##stops},
 #include <ebtrace/events.def>
 };
 
@@ -131,7 +124,9 @@ const char *kinds_arg_text(const struct kinds_arg *a, uint64_t value,
 	case KINDS_TYPE_offcpu_reason:
 		return kinds_offcpu_reason_name(value);
 	case KINDS_TYPE_phase:
-		return value < COUNT(phases) ? phases[value].name : "unknown";
+		return value <= UINT32_MAX && phases_find((uint32_t)value)
+			       ? phases_find((uint32_t)value)->name
+			       : "unknown";
 	case KINDS_TYPE_count:
 	case KINDS_TYPE_syscall:
 		snprintf(scratch, KINDS_TEXT_BYTES, "%" PRIu64, value - 1);
@@ -144,7 +139,8 @@ const char *kinds_arg_text(const struct kinds_arg *a, uint64_t value,
 
 const char *kinds_phase_name(uint32_t id)
 {
-	return id < COUNT(phases) ? phases[id].name : NULL;
+	const struct traits_phase *p = phases_find(id);
+	return p ? p->name : NULL;
 }
 
 const char *kinds_counter_name(uint32_t id)
@@ -179,5 +175,6 @@ enum kinds_unit kinds_counter_unit(uint32_t id)
 
 bool kinds_phase_stops(uint32_t id)
 {
-	return id >= COUNT(phases) || phases[id].stops;
+	const struct traits_phase *p = phases_find(id);
+	return !p || p->stop != TRAITS_RUNS;
 }

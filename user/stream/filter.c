@@ -3,6 +3,7 @@
 
 #include "base/array.h"
 #include "session/names.h"
+#include "session/phases.h"
 #include "stream/name_slots.h"
 #include "stream/spans.h"
 #include <errno.h>
@@ -155,7 +156,7 @@ static bool is_name_of_any(const char *pattern)
 	for (uint16_t kind = 0; kind < EBT_KINDS; kind++)
 		if (kinds_get(kind)->name && !fnmatch(pattern, kinds_name(kind), 0))
 			return true;
-	for (uint32_t id = 0; kinds_phase_name(id); id++)
+	for (uint32_t id = UINT32_MAX; phases_next(&id);)
 		if (!fnmatch(pattern, kinds_phase_name(id), 0))
 			return true;
 	for (uint32_t id = 0; kinds_counter_name(id); id++)

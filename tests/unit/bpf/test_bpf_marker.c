@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* The program behind the markers, bpf/marker.bpf.c, as a user program with helpers of our own. */
+#include "source/bpf/numberings.h"
 #include "tests/tap.h"
 #include "tests/unit/bpf_helpers.h"
 #include "tests/unit/counted_task.h"
@@ -37,6 +38,9 @@ static void *bpf_task_storage_get(void *map, struct task_struct *of, void *value
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wconversion"
 #pragma GCC diagnostic ignored "-Wmissing-prototypes"
+#define const /* the test sets them, where the tracer does it before it loads the programs */
+#include "bpf/phases.bpf.h"
+#undef const
 #include "bpf/marker.bpf.c"
 #pragma GCC diagnostic pop
 
@@ -191,11 +195,15 @@ static bool has_counts(const struct ebt_pause_counts *u, uint64_t times)
 	       u->fault_ns == EBT_PAUSE_UNKNOWN;
 }
 
-enum { MINOR = 11, ROOTS = 12, CONDITION_WAIT = 42, NO_PHASE = 1000 };
+enum { MINOR = 11, ROOTS = 12, CONDITION_WAIT = 42, MARKING = 130, NO_PHASE = 1000 };
 
 static void check_counts(void)
 {
 	thread.nvcsw = 1000;
+	struct ebt_phase_set sets[EBT_NUMBERINGS];
+	numberings_set_runs(sets);
+	memcpy((void *)(uintptr_t)ebt_phases_run, sets, sizeof(sets));
+	ebt_phases_run[0].bits[MARKING / 64] |= 1ull << MARKING % 64;
 	ok(!pass(EBT_END, MINOR), "an end without a begin: nothing was counted");
 	ok(!pass(EBT_BEGIN, MINOR) && !pass(EBT_BEGIN, ROOTS) && !pass(EBT_END, ROOTS),
 	   "what is inside of a pause has no counts");
@@ -212,6 +220,8 @@ static void check_counts(void)
 	pass(EBT_BEGIN, MINOR);
 	ok(has_counts(pass(EBT_END, MINOR), 1) && !pass(EBT_END, CONDITION_WAIT),
 	   "a phase in which the mutator may run is no pause");
+	pass(EBT_BEGIN, MARKING);
+	ok(!pass(EBT_END, MARKING), "nor is one of a language with phases of its own");
 	pass(EBT_BEGIN, NO_PHASE);
 	ok(has_counts(pass(EBT_END, NO_PHASE), 1), "an unknown phase is");
 	has_run_delay = false;

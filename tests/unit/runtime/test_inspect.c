@@ -42,7 +42,7 @@ static void test_program(const char *program)
 {
 	struct inspect *in = inspect_new();
 	setenv("PATH", "/nowhere::/tmp", 1);
-	is((int)inspect_program(in, "nothing"), EBT_RELEASE_AUTO, "a program that is not there");
+	ok(!inspect_program(in, "nothing").language, "a program that is not there");
 	is(inspect_files(in), 0, "is not looked into");
 	inspect_program(in, "plain");
 	is(inspect_files(in), 0, "nor one that cannot be executed");

@@ -5,7 +5,7 @@
 
 #include "codec/ring/ids.h"
 #include "session/kinds.h"
-#include "session/release.h"
+#include "session/versions.h"
 #include "tests/tap.h"
 
 #include <fcntl.h>
@@ -31,12 +31,41 @@ static void test_table(void)
 	}
 }
 
+static struct traits of_release(enum ebt_release release)
+{
+	return versions_traits(versions_by_release(release));
+}
+
+static void test_parse(void)
+{
+	static const struct {
+		const char *text;
+		unsigned want; /* 0: none */
+	} rows[] = {
+		{"5.1.1", 51},	     {"5.3.0+trunk", 53},
+		{"5.2.0~beta1", 52}, {"5.9", 55},
+		{"5.1x", 0},	     {"4.14.1", 0},
+		{"6.0", 0},	     {"5", 0},
+		{" 5.1", 0},	     {"", 0},
+	};
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
+		ok(versions_release(versions_parse(&language_ocaml, rows[i].text)) == rows[i].want,
+		   "'%s' is a version of OCaml, or none", rows[i].text);
+	ok(versions_parse_producer("ocaml 5.4.0").minor == 4 &&
+		   versions_parse_producer("ebtrace-probes 1.0").language ==
+			   &language_ebtrace_probes.traits &&
+		   !versions_parse_producer("ocamlx 5.4").language &&
+		   !versions_parse_producer("c++ 11").language,
+	   "a producer's text has the name of a language, and a version of it");
+}
+
 static void test_releases(void)
 {
-	is(language_of(EBT_RELEASE_AUTO) == NULL && !language_traits(EBT_RELEASE_AUTO).language, 1,
+	struct runtime_version none = versions_by_release(EBT_RELEASE_AUTO);
+	ok(!none.language && !versions_language(none) && !versions_traits(none).runtime.language,
 	   "of no release nothing is known");
-	struct traits t = release_traits(EBT_RELEASE_EBTRACE);
-	ok(t.language->has_markers && !t.has_version && !t.raw_phase,
+	struct traits t = of_release(EBT_RELEASE_EBTRACE);
+	ok(t.runtime.language->has_markers && !t.runtime.major && !t.raw_phase,
 	   "a program of our library has markers, and the canonical ids");
 	ok(kinds_phase_name(t.phases.end - 1) && !kinds_phase_name(t.phases.end) &&
 		   kinds_counter_name(t.counters.end - 1) && !kinds_counter_name(t.counters.end),
@@ -44,18 +73,19 @@ static void test_releases(void)
 	static const uint32_t counters[] = {11, 17, 17, 26, 26, 28};
 	for (unsigned minor = 0; minor <= 5; minor++) {
 		enum ebt_release release = EBT_RELEASE_OCAML_5_0 + minor;
-		t = release_traits(release);
+		t = of_release(release);
 		uint32_t n, end = 0;
 		const uint16_t *canonical = ring_canonical_phases(release, &n);
 		/* The codec reads 5.3 to 5.5 by one table: ids are only appended. */
 		for (uint32_t i = 0; i < n && (t.raw_phase || i < t.phases.end); i++)
 			end = canonical[i] >= end ? canonical[i] + 1u : end;
-		ok(t.has_version && t.major == 5 && t.minor == minor && t.phases.end == end &&
+		ok(t.runtime.major == 5 && t.runtime.minor == minor &&
+			   versions_release(t.runtime) == release && t.phases.end == end &&
 			   t.counters.end == counters[minor],
 		   "OCaml 5.%u: its version, phases and counters", minor);
 	}
-	ok(!release_traits(EBT_RELEASE_OCAML_5_1).hides_user_events &&
-		   release_traits(EBT_RELEASE_OCAML_5_2).hides_user_events,
+	ok(!of_release(EBT_RELEASE_OCAML_5_1).hides_user_events &&
+		   of_release(EBT_RELEASE_OCAML_5_2).hides_user_events,
 	   "from OCaml 5.2 on user events cannot be probed");
 	ok(traits_ids_have(t.counters, 27) && !traits_ids_have(t.counters, 28),
 	   "a range ends before its end");
@@ -70,8 +100,8 @@ static void test_ours(void)
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	runtimes_recognise(fd, NULL, &file);
 	ok(file.markers > 10, "a program with libebtrace-probes is known by its markers");
-	is(file.release, EBT_RELEASE_AUTO, "and is none of OCaml");
-	is(runtimes_release(fd), EBT_RELEASE_AUTO, "and of no release at all");
+	ok(!file.runtime.language, "and is none of OCaml");
+	ok(!runtimes_version(fd).language, "and of no release at all");
 	ok(runtimes_may_have_ring(fd), "it may have a ring");
 	ok(!runtimes_hidden(fd) && !runtimes_explain(fd, reason), "nothing is to be explained");
 	close(fd);
@@ -118,7 +148,7 @@ static void test_hidden(void)
 	char path[256];
 	snprintf(path, sizeof(path), "%s/tests/prog/minigc", o ? o : "build");
 	int fd = with_runtime("/bin/true");
-	ok(runtimes_hidden(fd) == &languages[LANGUAGE_OCAML],
+	ok(runtimes_hidden(fd) == &language_ocaml,
 	   "a program without symbols is known by the strings of its runtime");
 	ok(runtimes_may_have_ring(fd), "so it may have a ring");
 	ok(!runtimes_rings_have_threads(fd), "whose threads are not known");
@@ -171,7 +201,7 @@ static void test_ring_words(void)
 		    {"", 0}};
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
 		setenv("OCAMLRUNPARAM", rows[i].value, 1);
-		ok(languages[LANGUAGE_OCAML].ring_log_words() == rows[i].want,
+		ok(language_ocaml.ring->log_words() == rows[i].want,
 		   "OCAMLRUNPARAM '%s' asks for rings of 2^%u words, the last setting counts",
 		   rows[i].value, rows[i].want);
 	}
@@ -190,7 +220,7 @@ static void test_larger_rings(void)
 		{NULL, "v=0x400", "CAMLRUNPARAM", "v=0x400,e=18", 0},
 		{"b", "v=0x400", "OCAMLRUNPARAM", "b,e=18", 0},
 	};
-	const struct language *l = &languages[LANGUAGE_OCAML];
+	const struct language_ring *l = language_ocaml.ring;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
 		char *value = NULL;
 		unsetenv("OCAMLRUNPARAM");
@@ -199,7 +229,7 @@ static void test_larger_rings(void)
 			setenv("OCAMLRUNPARAM", rows[i].first, 1);
 		if (rows[i].second)
 			setenv("CAMLRUNPARAM", rows[i].second, 1);
-		const char *name = l->enlarge_rings(18, &value);
+		const char *name = l->enlarge(18, &value);
 		ok(!strcmp(name, rows[i].want_name) && !strcmp(value, rows[i].want_value) &&
 			   l->domains() == rows[i].domains,
 		   "%s=%s: the variable that the runtime reads, with all that it has", name, value);
@@ -207,10 +237,9 @@ static void test_larger_rings(void)
 	}
 	unsetenv("OCAMLRUNPARAM");
 	setenv("CAMLRUNPARAM", "e=20", 1);
-	ok(l->ring_log_words() == 20,
-	   "the second variable asks for rings where the first is not set");
+	ok(l->log_words() == 20, "the second variable asks for rings where the first is not set");
 	setenv("OCAMLRUNPARAM", "", 1);
-	ok(!l->ring_log_words(), "and does not where the first is empty");
+	ok(!l->log_words(), "and does not where the first is empty");
 	unsetenv("OCAMLRUNPARAM");
 	unsetenv("CAMLRUNPARAM");
 }
@@ -220,6 +249,7 @@ int main(void)
 	test_ring_words();
 	test_larger_rings();
 	test_table();
+	test_parse();
 	test_releases();
 	test_ours();
 	test_others();

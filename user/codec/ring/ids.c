@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "codec/ring/ids.h"
 
-#include <ctype.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -48,14 +47,24 @@ static bool is_old(enum ebt_release r)
 	return r >= EBT_RELEASE_OCAML_5_0 && r <= EBT_RELEASE_OCAML_5_2;
 }
 
-const uint16_t *ring_canonical_phases(enum ebt_release release, uint32_t *n)
+unsigned ring_numbering(enum ebt_release release)
 {
-	if (!is_old(release)) {
+	return !is_old(release) ? 0 : release == EBT_RELEASE_OCAML_5_2 ? 2 : 1;
+}
+
+const uint16_t *ring_numbering_phases(unsigned numbering, uint32_t *n)
+{
+	if (!numbering) {
 		*n = ARRAY_SIZE(same_phases);
 		return same_phases;
 	}
-	*n = release == EBT_RELEASE_OCAML_5_2 ? ARRAY_SIZE(old_phases) : PHASES_5_0;
+	*n = numbering == 2 ? ARRAY_SIZE(old_phases) : PHASES_5_0;
 	return old_phases;
+}
+
+const uint16_t *ring_canonical_phases(enum ebt_release release, uint32_t *n)
+{
+	return ring_numbering_phases(ring_numbering(release), n);
 }
 
 const uint16_t *ring_raw_phases(enum ebt_release release, uint32_t *n)
@@ -73,27 +82,6 @@ uint32_t ring_counters(void)
 uint32_t ring_lifecycles(void)
 {
 	return LIFECYCLES;
-}
-
-enum ebt_release ring_release_from_version_string(const char *version)
-{
-	if (strncmp(version, "5.", 2) || !isdigit((unsigned char)version[2]))
-		return EBT_RELEASE_AUTO;
-	char *end;
-	unsigned long minor = strtoul(version + 2, &end, 10);
-	/* "5.1", "5.1.1", "5.2.0~beta1", "5.3.0+trunk", but not "5.1x" */
-	if (*end && !strchr(".~+-", *end))
-		return EBT_RELEASE_AUTO;
-	/* Later releases have only appended so far; the newest table is the best guess. */
-	return minor > 5 ? EBT_RELEASE_OCAML_5_5 : EBT_RELEASE_OCAML_5_0 + (unsigned)minor;
-}
-
-enum ebt_release ring_release_from_producer(const char *producer)
-{
-	static const char ocaml[] = "ocaml ";
-	bool is_ocaml = !strncmp(producer, ocaml, sizeof(ocaml) - 1);
-	return is_ocaml ? ring_release_from_version_string(producer + sizeof(ocaml) - 1)
-			: EBT_RELEASE_AUTO;
 }
 
 const char *ring_release_name(enum ebt_release release)

@@ -11,7 +11,12 @@
 
 #define RING_NO_RAW UINT16_MAX
 
-/* The canonical id of each of the *n numbers of the release; never NULL. */
+/* The ways in which releases number phases. 0: by canonical ids. */
+#define RING_NUMBERINGS 3
+unsigned ring_numbering(enum ebt_release release);
+/* The canonical id of each of its *n numbers; never NULL. */
+const uint16_t *ring_numbering_phases(unsigned numbering, uint32_t *n);
+/* The same of the release's. */
 const uint16_t *ring_canonical_phases(enum ebt_release release, uint32_t *n);
 /* The release's number of each canonical id; RING_NO_RAW: none. NULL, *n = 0: they are the same. */
 const uint16_t *ring_raw_phases(enum ebt_release release, uint32_t *n);
@@ -19,11 +24,6 @@ const uint16_t *ring_raw_phases(enum ebt_release release, uint32_t *n);
 uint32_t ring_counters(void); /* the number of known ids, from 0 on */
 uint32_t ring_lifecycles(void);
 
-/* "5.1.1" -> EBT_RELEASE_OCAML_5_1; a later 5.x -> the newest known; AUTO: no release of OCaml
- * 5. */
-enum ebt_release ring_release_from_version_string(const char *version);
-/* The same of the text that names a producer, "ocaml 5.1.1". */
-enum ebt_release ring_release_from_producer(const char *producer);
 const char *ring_release_name(enum ebt_release release); /* "ocaml 5.1", "ebtrace" */
 
 #endif

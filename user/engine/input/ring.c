@@ -8,11 +8,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "codec/ring/ids.h"
 #include "engine/damage.h"
 #include "engine/input/info.h"
 #include "engine/refusal.h"
 #include "runtime/inspect.h"
+#include "session/versions.h"
 #include "source/ring/guess.h"
 #include "source/ring/ring.h"
 #include "stream/loss.h"
@@ -43,7 +43,7 @@ static int reopen_as_guessed(const struct engine *e, int fd, struct input *in,
 		messages_at(&e->session->messages, LOG_NORMAL,
 			    "'%s' does not record which release wrote it; its phases nest as those "
 			    "of %s and before; --ocaml-version overrides it",
-			    name, ring_release_name(guess));
+			    name, versions_text(versions_by_release(guess)).text);
 	return err;
 }
 
@@ -51,7 +51,7 @@ static enum engine_end open_cursor(const struct engine *e, struct input *in,
 				   struct ebt_cursor **ret)
 {
 	char reason[EBT_REASON_BYTES] = "";
-	enum ebt_release release = e->options->release;
+	enum ebt_release release = versions_release(e->options->runtime);
 	int again = release ? -1 : dup(in->fd);
 	int err = ebt_cursor_open_fd(in->fd, in->name, release, ret, reason);
 	bool is_other = !in->recognised && err == -EBADMSG;
@@ -132,8 +132,9 @@ static enum engine_end open_process(const struct engine *e, pid_t pid, struct pr
 	if (end)
 		return end;
 	char reason[EBT_REASON_BYTES] = "";
-	enum ebt_release release = o->release ? o->release : inspect_release(NULL, pid);
-	int err = ebt_cursor_open_pid(pid, o->ring_dir, release, ret, reason);
+	struct runtime_version runtime =
+		o->runtime.language ? o->runtime : inspect_runtime(NULL, pid);
+	int err = ebt_cursor_open_pid(pid, o->ring_dir, versions_release(runtime), ret, reason);
 	end = err ? refusal_check_ended(e, pid) : ENGINE_OK;
 	if (end)
 		return end;

@@ -23,7 +23,7 @@
 #include "engine/signals.h"
 #include "proc/memory_reader.h"
 #include "runtime/inspect.h"
-#include "session/language.h"
+#include "session/languages.h"
 
 /*
  * When the traced processes are scanned: by the clock, sooner where something has changed, later

@@ -158,7 +158,7 @@ probing_begin(struct probing *p, const struct engine *e, bool record, struct ins
 		.ring_request_always = o->ring_request == RING_REQUEST_ALWAYS,
 		.no_ring = o->mode == MODE_PROBES,
 		.own_ring_ns = record ? RING_START_NS : 0,
-		.release = o->release,
+		.runtime = o->runtime,
 		.unwanted = unwanted_kinds(e),
 		.changed = changed,
 		.ctx = ctx,
@@ -381,7 +381,7 @@ static bool has_markers(const struct session *session)
 {
 	struct process_kind kind;
 	for (size_t at = 0; processes_next_kind(&session->processes, &at, &kind);)
-		if (kind.traits.language && kind.traits.language->has_markers)
+		if (kind.traits.runtime.language && kind.traits.runtime.language->has_markers)
 			return true;
 	return false;
 }

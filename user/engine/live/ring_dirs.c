@@ -15,7 +15,7 @@
 #include "base/file.h"
 #include "engine/program/rundir.h"
 #include "proc/memory_reader.h"
-#include "session/language.h"
+#include "session/languages.h"
 #include "source/ring/header.h"
 
 struct ring_dir {
@@ -70,9 +70,9 @@ static bool lies_in(const char *ring, const char *dir)
 bool ring_dirs_requested(struct memory_reader *memory, pid_t pid, const char *ring, const char *dir)
 {
 	char value[PATH_MAX];
-	for (unsigned i = 0; i < LANGUAGES; i++) {
-		ssize_t n =
-			memory_reader_getenv(memory, pid, languages[i].dir, value, sizeof(value));
+	const struct language *l;
+	for (unsigned at = 0; (l = languages_next_ring(&at));) {
+		ssize_t n = memory_reader_getenv(memory, pid, l->ring->dir, value, sizeof(value));
 		if (n < 0 && n != -ENOENT && n != -ESRCH)
 			return false;
 		if (n > 0 && strcmp(value, dir) && lies_in(ring, value))
@@ -161,7 +161,7 @@ bool ring_dirs_remove(const struct known_ring *ring)
 static void remove_left(int dir, pid_t pid,
 			void (*left)(void *ctx, pid_t pid, int fd, const char *name), void *ctx)
 {
-	/* An OCaml program with the library has the first name for its runtime's ring. */
+	/* A program whose runtime names its ring by the pid alone has the first name for that one. */
 	static const char *const copies[] = {"", "-2"};
 	for (size_t i = 0; i < sizeof(copies) / sizeof(*copies); i++) {
 		char name[32];

@@ -24,7 +24,7 @@
 #include "proc/ringfile.h"
 #include "proc/timens.h"
 #include "runtime/inspect.h"
-#include "session/language.h"
+#include "session/versions.h"
 
 /*
  * Reports what keeps the rings of a process from being read as they were written: once for each
@@ -50,7 +50,7 @@ static int find_same(const struct ringfile *found, int n)
 static void ring_warnings_report(const struct messages *r, struct traced_process *p,
 				 const struct ringfile *found, int n)
 {
-	/* OCaml names its file by the pid alone: each runtime of a process opens, and clears, it. */
+	/* Where runtimes name files by the pid alone, each of a process opens, and clears, one. */
 	int same = p->told_mixed ? n : find_same(found, n);
 	if (same < n)
 		messages_at(r, LOG_NORMAL,
@@ -69,7 +69,7 @@ static void ring_warnings_report(const struct messages *r, struct traced_process
 static void ring_warnings_unexplained(const struct engine *e, struct traced_process *p)
 {
 	const struct engine_options *o = e->options;
-	const struct traits_language *language = language_traits(p->release).language;
+	const struct traits_language *language = p->runtime.language;
 	if (p->told_unexplained || !(o->blame || o->stacks) ||
 	    !(e->session->origins & ORIGIN_BPF) || !language || language->has_markers)
 		return;
@@ -108,8 +108,8 @@ struct ring_files {
 	unsigned refused;  /* processes that left notes: they could make none */
 	uint64_t begun_ns; /* the last scan: what it deferred has come since the one before */
 	uint64_t stuck_ns; /* since when nothing could be opened */
-	enum ebt_release release; /* of the last process that told it */
-	int64_t clock_ahead_ns;	  /* likewise, as of struct process */
+	struct runtime_version runtime; /* of the last process of which it is known */
+	int64_t clock_ahead_ns;		/* of the last process with a clock, as of struct process */
 	char reason[EBT_REASON_BYTES];
 	int error; /* what `reason` is about */
 };
@@ -128,7 +128,7 @@ int ring_files_new(const struct engine *e, struct traced *traced, struct ring_so
 	r->births.fd = -1;
 	r->keep = keep;
 	r->attached = !e->options->pid_count;
-	r->release = e->options->release;
+	r->runtime = e->options->runtime;
 	*ret = r;
 	return 0;
 }
@@ -242,30 +242,30 @@ static bool is_our_limit(int err)
 	return err == -EMFILE || err == -ENFILE || err == -ENOMEM;
 }
 
-static void set_release(struct ring_files *r, struct traced_process *p, enum ebt_release release)
+static void set_runtime(struct ring_files *r, struct traced_process *p, struct runtime_version v)
 {
-	p->release = release;
-	if (p->release == EBT_RELEASE_AUTO)
+	p->runtime = v;
+	if (!p->runtime.language)
 		return;
-	r->release = p->release;
+	r->runtime = p->runtime;
 	messages_at(&r->engine->session->messages, LOG_VERBOSE, "process %d is %s", p->pid,
-		    ring_release_name(p->release));
+		    versions_text(p->runtime).text);
 }
 
-static void detect_release(struct ring_files *r, struct traced_process *p)
+static void detect_runtime(struct ring_files *r, struct traced_process *p)
 {
-	if (p->release == EBT_RELEASE_AUTO)
-		set_release(r, p, inspect_release(r->inspect, p->pid));
+	if (!p->runtime.language)
+		set_runtime(r, p, inspect_runtime(r->inspect, p->pid));
 }
 
 void ring_files_program_runs(struct ring_files *r, pid_t pid, const char *name)
 {
 	struct traced_process *p = traced_find(r->traced, pid);
 	if (p)
-		detect_release(r, p);
+		detect_runtime(r, p);
 	/* Of one that has ended nothing is mapped any more. */
-	if (p && p->release == EBT_RELEASE_AUTO)
-		set_release(r, p, inspect_program(r->inspect, name));
+	if (p && !p->runtime.language)
+		set_runtime(r, p, inspect_program(r->inspect, name));
 }
 
 void ring_files_directory(struct ring_files *r, const char *dir, bool own)
@@ -293,16 +293,16 @@ static int open_ring(struct ring_files *r, int fd, const char *name, struct trac
 {
 	struct ebt_cursor *c;
 	uint32_t process = p ? p->process : PROCESS_UNKNOWN;
-	/* One that ended before it was inspected most likely has the release of its relatives. */
-	bool inspected = p && (p->release != EBT_RELEASE_AUTO || traced_runs(p));
-	enum ebt_release release = inspected ? p->release : r->release;
-	if (p && ringfile_is_being_written(fd, release)) {
+	/* One that ended before it was inspected most likely has the runtime of its relatives. */
+	bool inspected = p && (p->runtime.language || traced_runs(p));
+	struct runtime_version runtime = inspected ? p->runtime : r->runtime;
+	if (p && ringfile_is_being_written(fd, versions_traits(runtime).nameless_rings)) {
 		snprintf(r->reason, sizeof(r->reason), "%s: its header is being written", name);
 		r->error = -EAGAIN;
 		close(fd);
 		return -EAGAIN;
 	}
-	int err = ebt_cursor_open_fd(fd, name, release, &c, r->reason);
+	int err = ebt_cursor_open_fd(fd, name, versions_release(runtime), &c, r->reason);
 	if (err) {
 		k->requested = false; /* no ring is there because of us, whatever its name is */
 		r->error = err;
@@ -382,7 +382,7 @@ static int add_mapped(struct ring_files *r, struct traced_process *p, const stru
 	ring_births_watch(&r->births, ring_dirs_fd(k->dir));
 	const char *slash = strrchr(found->path, '/');
 	k->name = strdup(slash ? slash + 1 : found->path); /* without memory it is not removed */
-	detect_release(r, p);
+	detect_runtime(r, p);
 	add_user(r, p->pid);
 	p->has_ring = true;
 	p->opened_ns = seen_ns;

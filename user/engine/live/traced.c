@@ -269,7 +269,7 @@ static int make_record(struct traced *t, pid_t pid, int fd, struct traced_proces
 	}
 	*p = (struct traced_process){
 		.pid = pid,
-		.release = t->engine->options->release,
+		.runtime = t->engine->options->runtime,
 		.traced = t,
 		.reads = {.since_ns = now_ns()},
 		.watch = {.fd = fd, .fn = on_end, .ctx = p},

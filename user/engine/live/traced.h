@@ -55,11 +55,11 @@ struct traced_process {
 	/* The reader's of its ring files: */
 	struct known_ring *rings; /* that it has mapped, as long as it runs */
 	bool has_ring, told_mixed, told_many, told_unexplained;
-	uint64_t opened_ns;	  /* a ring of the program that it ran then was found; 0: none */
-	bool needs_ring;	  /* one that is there has what nobody else has seen */
-	uint64_t unread_ns;	  /* its ring has been left out since then; 0: it has not */
-	int reported_error;	  /* of its ring, that has been reported */
-	enum ebt_release release; /* AUTO: not known yet */
+	uint64_t opened_ns; /* a ring of the program that it ran then was found; 0: none */
+	bool needs_ring;    /* one that is there has what nobody else has seen */
+	uint64_t unread_ns; /* its ring has been left out since then; 0: it has not */
+	int reported_error; /* of its ring, that has been reported */
+	struct runtime_version runtime; /* zeroes: not known yet */
 	/* The prober's: */
 	bool probed; /* what it has mapped is attached to */
 	/* private: */

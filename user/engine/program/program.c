@@ -21,7 +21,7 @@
 #include "engine/program/recording.h"
 #include "engine/signals.h"
 #include "proc/process.h"
-#include "session/language.h"
+#include "session/languages.h"
 
 /* Memory that our forked child may touch between two reads of its size. */
 #define FORK_RSS_SLACK_BYTES (4u << 20)
@@ -47,8 +47,9 @@ static int choose_dir(struct program *t)
 {
 	struct recording_room room;
 	const char *user = NULL;
-	for (unsigned i = 0; i < LANGUAGES && !user; i++)
-		user = env_value(languages[i].dir);
+	const struct language *l;
+	for (unsigned at = 0; !user && (l = languages_next_ring(&at));)
+		user = env_value(l->ring->dir);
 	if (user && snprintf(t->dir, sizeof(t->dir), "%s", user) >= (int)sizeof(t->dir))
 		return -ENAMETOOLONG;
 	if (!t->record)
@@ -87,12 +88,13 @@ static int prepare_rings(struct program *t, bool must)
 
 static void extend_environment(const struct program *t)
 {
-	for (unsigned i = 0; i < LANGUAGES; i++) {
-		const struct language *l = &languages[i];
-		setenv(l->start, "1", 0);
+	const struct language *l;
+	for (unsigned at = 0; (l = languages_next_ring(&at));) {
+		const struct language_ring *r = l->ring;
+		setenv(r->start, "1", 0);
 		/* An empty one is replaced: a runtime might use the root directory. */
-		setenv(l->dir, t->dir, !env_value(l->dir));
-		setenv(l->preserve, "1", 0);
+		setenv(r->dir, t->dir, !env_value(r->dir));
+		setenv(r->preserve, "1", 0);
 	}
 }
 
@@ -141,8 +143,9 @@ int program_prepare(struct program *t, const struct messages *messages, bool rec
 			      .failed_fd = -1,
 			      .own = {.fd = -1, .base_fd = -1},
 			      .record = record};
-	for (unsigned i = 0; i < LANGUAGES; i++)
-		t->keep_files |= env_value(languages[i].preserve) != NULL;
+	const struct language *l;
+	for (unsigned at = 0; (l = languages_next_ring(&at));)
+		t->keep_files |= env_value(l->ring->preserve) != NULL;
 	recording_run(); /* the same on both sides of the fork */
 	return prepare_rings(t, must);
 }

@@ -19,7 +19,7 @@
 #include "engine/program/rundir.h"
 #include "proc/executable.h"
 #include "runtime/runtimes.h"
-#include "session/language.h"
+#include "session/languages.h"
 
 #define LOG_WORDS     16u /* of a ring of any language, by default */
 #define LOG_WORDS_MAX 30u
@@ -55,10 +55,11 @@ static bool is_set(const char *name)
 static bool user_records(void)
 {
 	bool all_start = true, has_dir = false;
-	for (unsigned i = 0; i < LANGUAGES; i++) {
-		const struct language *l = &languages[i];
-		all_start &= is_set(l->start) || (l->start_too && is_set(l->start_too));
-		has_dir |= is_set(l->dir);
+	const struct language *l;
+	for (unsigned at = 0; (l = languages_next_ring(&at));) {
+		const struct language_ring *r = l->ring;
+		all_start &= is_set(r->start) || (r->start_too && is_set(r->start_too));
+		has_dir |= is_set(r->dir);
 	}
 	return all_start && has_dir;
 }
@@ -67,8 +68,8 @@ static bool user_records(void)
 static void report_left_alone(const struct messages *r, const char *program)
 {
 	const char *hidden = NULL;
-	for (unsigned i = 0; i < LANGUAGES && !hidden; i++)
-		hidden = languages[i].hidden;
+	for (const struct language *const *l = languages; *l && !hidden; l++)
+		hidden = (*l)->hidden;
 	messages_at(r, LOG_VERBOSE,
 		    "'%s' is no program with rings itself: its environment is left alone, and its "
 		    "children are probed%s%s%s",
@@ -97,8 +98,9 @@ bool recording_by_environment(const struct engine_options *o, const struct messa
 void recording_room(struct recording_room *ret)
 {
 	unsigned log_words = LOG_WORDS;
-	for (unsigned i = 0; i < LANGUAGES; i++) {
-		unsigned asked = languages[i].ring_log_words();
+	const struct language *l;
+	for (unsigned at = 0; (l = languages_next_ring(&at));) {
+		unsigned asked = l->ring->log_words();
 		log_words = asked > log_words ? asked : log_words;
 	}
 	if (log_words > LOG_WORDS_MAX)
@@ -125,7 +127,7 @@ static bool has_room(const char *dir, uint64_t bytes)
 	return has;
 }
 
-static void enlarge(const struct language *l, const char *dir, struct recording_rings *ret)
+static void enlarge(const struct language_ring *l, const char *dir, struct recording_rings *ret)
 {
 	unsigned asked = l->domains(), n = LOG_WORDS_LARGER;
 	uint64_t domains = asked ? asked : DOMAINS_WANT;
@@ -133,7 +135,7 @@ static void enlarge(const struct language *l, const char *dir, struct recording_
 		n--;
 	if (n == LOG_WORDS)
 		return;
-	ret->variable = l->enlarge_rings(n, &ret->value);
+	ret->variable = l->enlarge(n, &ret->value);
 	ret->log_words = n;
 }
 
@@ -146,9 +148,10 @@ static const struct language *language_of_program(const char *name)
 	int fd = executable_find(name, path, sizeof(path)) ? file_open(AT_FDCWD, path, 0) : -1;
 	/* The runtime of one that changes its user does not read the variable. */
 	bool reads = fd >= 0 && !fstat(fd, &st) && !changes_user(&st);
-	for (unsigned i = 0; i < LANGUAGES && reads && !found; i++)
-		if (languages[i].enlarge_rings && runtimes_is_of(fd, &languages[i]))
-			found = &languages[i];
+	const struct language *l;
+	for (unsigned at = 0; reads && !found && (l = languages_next_ring(&at));)
+		if (l->ring->enlarge && runtimes_is_of(fd, l))
+			found = l;
 	if (fd >= 0)
 		close(fd);
 	return found;
@@ -159,9 +162,9 @@ void recording_enlarge_rings(const struct engine_options *o, const struct messag
 {
 	*ret = (struct recording_rings){0};
 	const struct language *l = language_of_program(o->program[0]);
-	if (!l || l->ring_log_words())
+	if (!l || l->ring->log_words())
 		return;
-	enlarge(l, dir, ret);
+	enlarge(l->ring, dir, ret);
 	if (ret->variable)
 		messages_at(messages, LOG_VERBOSE,
 			    "larger rings: '%s', and what it starts, runs with %s=%s",

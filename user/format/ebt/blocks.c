@@ -106,8 +106,9 @@ static int know_process(struct ebt_blocks *e, uint32_t process, struct known_pro
 
 static bool has_changed(const struct process *a, const struct process *b)
 {
-	return a->traits.release != b->traits.release || a->usage.known != b->usage.known ||
-	       a->usage.user_ns != b->usage.user_ns || a->usage.system_ns != b->usage.system_ns ||
+	return !runtime_version_is(a->traits.runtime, b->traits.runtime) ||
+	       a->usage.known != b->usage.known || a->usage.user_ns != b->usage.user_ns ||
+	       a->usage.system_ns != b->usage.system_ns ||
 	       a->usage.peak_rss_bytes != b->usage.peak_rss_bytes || a->end.known != b->end.known ||
 	       a->end.ns != b->end.ns || a->alloc_trace.known != b->alloc_trace.known ||
 	       a->page_bytes != b->page_bytes || strcmp(a->producer, b->producer) ||
@@ -212,7 +213,7 @@ static __attribute__((noinline)) int know_last(struct ebt_blocks *e, uint32_t pr
 	if (!k->process)
 		return 0;
 	/* A program that is replaced by another has new ones. */
-	bool same = k->process->traits.release == k->written.traits.release &&
+	bool same = runtime_version_is(k->process->traits.runtime, k->written.traits.runtime) &&
 		    k->process->alloc_trace.known == k->written.alloc_trace.known &&
 		    k->process->page_bytes == k->written.page_bytes &&
 		    !memcmp(k->process->comm, k->written.comm, sizeof(k->written.comm));

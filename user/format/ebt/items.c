@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "session/versions.h"
+
 static void copy_text(char *dst, size_t cap, const char *src)
 {
 	size_t len = strnlen(src, cap - 1);
@@ -71,8 +73,8 @@ int ebt_items_put_process(struct capture_writer *w, const struct session *s,
 	copy_text(c->producer, sizeof(c->producer), p->producer);
 	copy_text(c->runtime, sizeof(c->runtime), p->runtime);
 	copy_text(c->comm, sizeof(c->comm), p->comm);
-	c->release = p->traits.raw_phase ? p->traits.release : 0;
-	c->own_release = p->traits.release;
+	c->own_release = versions_release(p->traits.runtime);
+	c->release = p->traits.raw_phase ? c->own_release : 0;
 	c->page_bytes = p->page_bytes;
 	c->usage_known = p->usage.known;
 	c->user_ns = p->usage.user_ns;

@@ -9,8 +9,8 @@
 
 #include "base/ptrarray.h"
 #include "report/parts/pause_clock.h"
-#include "report/parts/phases.h"
 #include "session/names.h"
+#include "session/phases.h"
 #include "stream/tracks.h"
 
 /* An open span. */

@@ -6,7 +6,6 @@
 enum {
 #define EBT_PHASE(id, name, stops) PHASE_##name = id,
 #include <ebtrace/events.def>
-	PHASES /* one behind the last */
 };
 enum {
 #define EBT_COUNTER_ID(id, name, unit, help) COUNTER_##name = id,

@@ -35,7 +35,7 @@ static void add_loss(struct stat_loss *to, const struct stat_loss *l)
 
 static void add_phases(struct stat_numbers *sum, const struct stat_numbers *n)
 {
-	for (uint32_t i = 0; i <= PHASES; i++) {
+	for (uint32_t i = 0; i < PHASE_ROWS; i++) {
 		struct stat_phase *to = &sum->phases[i];
 		const struct stat_phase *ph = &n->phases[i];
 		to->begun += ph->begun;
@@ -86,27 +86,29 @@ int stat_numbers_add(struct stat_numbers *sum, const struct stat_numbers *n)
 	return histogram_merge(&sum->pauses.whole, &n->pauses.whole);
 }
 
+uint64_t stat_numbers_begun(const struct stat_numbers *n, enum traits_role role)
+{
+	uint64_t begun = 0;
+	for (uint32_t row = 0; row < PHASE_ROWS; row++)
+		if (n->phases[row].begun && phases_at(row)->roles & role)
+			begun += n->phases[row].begun;
+	return begun;
+}
+
 uint64_t stat_numbers_minors(const struct stat_numbers *n)
 {
 	if (n->minors)
 		return n->minors;
-	uint64_t minors = n->phases[PHASE_minor_global_roots].begun;
+	uint64_t minors = stat_numbers_begun(n, TRAITS_MINOR_ONCE);
 	if (!minors && !n->minor_is_shared)
-		return n->phases[PHASE_minor].begun;
+		return stat_numbers_begun(n, TRAITS_MINOR);
 	return n->lane_minors > minors ? n->lane_minors : minors;
 }
 
 uint64_t stat_numbers_majors(const struct stat_numbers *n)
 {
-	bool cycles = n->majors || n->phases[PHASE_major_slice].begun;
-	return cycles ? n->majors : n->phases[PHASE_major].begun;
-}
-
-uint64_t stat_numbers_forced_majors(const struct stat_numbers *n)
-{
-	return n->phases[PHASE_explicit_gc_major].begun +
-	       n->phases[PHASE_explicit_gc_full_major].begun +
-	       n->phases[PHASE_explicit_gc_compact].begun;
+	bool cycles = n->majors || stat_numbers_begun(n, TRAITS_SLICE);
+	return cycles ? n->majors : stat_numbers_begun(n, TRAITS_MAJOR);
 }
 
 struct stat_words stat_numbers_minor_words(const struct stat_numbers *n)

@@ -7,7 +7,7 @@
 #define REPORT_PARTS_NUMBERS_H
 
 #include "base/histogram.h"
-#include "report/parts/phases.h"
+#include "session/phases.h"
 #include "session/processes.h"
 
 struct stat_phase {
@@ -46,10 +46,10 @@ struct stat_numbers {
 	uint64_t elapsed_ns, gc_ns, uncovered_ns; /* of all lanes; 0 until the process has ended */
 	struct process_usage usage;
 	struct stat_pauses pauses;
-	struct stat_phase phases[PHASES + 1];
-	bool minor_is_shared; /* as of struct traits_language */
-	uint64_t lane_minors; /* begins of `minor` in the lane that has the most */
-	uint64_t minors;      /* of processes that were added */
+	struct stat_phase phases[PHASE_ROWS]; /* by phases_row() */
+	bool minor_is_shared;		      /* as of struct traits_language */
+	uint64_t lane_minors;		      /* begins of `minor` in the lane that has the most */
+	uint64_t minors;		      /* of processes that were added */
 	uint64_t majors, compactions;
 	struct stat_words minor_bytes, minor_words, promoted_bytes, promoted_words;
 	struct stat_words major_words, heap, heap_max;
@@ -64,16 +64,17 @@ int stat_numbers_add(struct stat_numbers *sum, const struct stat_numbers *n);
 /* Adds an EBT_LOST event. */
 void stat_loss_count(struct stat_loss *l, const struct ebt_event *lost);
 
+/* Phases with this role that have begun. */
+uint64_t stat_numbers_begun(const struct stat_numbers *n, enum traits_role role);
 /*
- * Collections. OCaml's minor collections are those of the domain that has seen the most, or the
- * minor_global_roots, which one domain does for all: all domains take part in each. Other programs
- * without these have their `minor` spans counted. A major one is a major_gc_stw that all domains
- * are in together; a program with neither that nor slices has its `major` spans counted.
+ * Collections. Where all domains take part in each minor one, they are those of the domain that has
+ * seen the most, or the phases that one domain does for all (TRAITS_MINOR_ONCE). Other programs
+ * without these have their minor collections counted. A major one is a cycle that all domains end
+ * together; a program with neither these nor slices has its major collections counted.
  */
 uint64_t stat_numbers_minors(const struct stat_numbers *n);
 uint64_t stat_numbers_majors(const struct stat_numbers *n);
-uint64_t stat_numbers_forced_majors(const struct stat_numbers *n);
-/* Words allocated in the minor heaps, promoted; 5.5 counts words, releases before it bytes. */
+/* Words allocated in the minor heaps, promoted; some versions count words, others bytes. */
 struct stat_words stat_numbers_minor_words(const struct stat_numbers *n);
 struct stat_words stat_numbers_promoted_words(const struct stat_numbers *n);
 /* part of whole in percent, at most 100; 0 of 0. */

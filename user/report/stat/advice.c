@@ -6,10 +6,10 @@
 #include <inttypes.h>
 
 #include "base/plural.h"
-#include "report/parts/phases.h"
 #include "report/stat/blame.h"
 #include "report/stat/report.h"
 #include "report/text.h"
+#include "session/phases.h"
 
 #define ADVICE_PAUSES 10
 
@@ -80,45 +80,35 @@ static void advise_of_pauses(struct buf *b, const struct stat_report *r)
 
 static uint64_t major_ns(const struct stat_numbers *n)
 {
-	static const uint32_t rows[] = {PHASE_major_sweep, PHASE_major_mark, PHASE_major_mark_roots,
-					PHASE_major_ephe_mark, PHASE_major_ephe_sweep};
 	uint64_t ns = 0;
-	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
-		ns += n->phases[rows[i]].total_ns;
+	for (uint32_t row = 0; row < PHASE_ROWS; row++)
+		ns += phases_at(row)->roles & TRAITS_MAJOR_WORK ? n->phases[row].total_ns : 0;
 	return ns;
 }
 
-/* Calls that run cycles of the major collection to their end, and how many each. */
-static const struct {
-	uint32_t row, cycles;
-} forces[] = {{PHASE_explicit_gc_major, 1},
-	      {PHASE_explicit_gc_full_major, 3},
-	      {PHASE_explicit_gc_compact, 3}};
-#define FORCES (sizeof(forces) / sizeof(*forces))
-
-/* How often the program has called them, if most cycles of the major collection are of these; 0: they are
- * not. *ret_rows: the phases of the calls, a bit each. */
-static uint64_t forced(const struct stat_numbers *n, uint64_t *ret_rows)
+/* How often the program has called what runs cycles of the major collection to their end, if most cycles
+ * are of these calls; 0: they are not. */
+static uint64_t forced(const struct stat_numbers *n)
 {
 	uint64_t calls = 0, cycles = 0;
-	*ret_rows = 0;
-	for (size_t i = 0; i < FORCES; i++) {
-		uint64_t begun = n->phases[forces[i].row].begun;
-		calls += begun;
-		cycles += begun * forces[i].cycles;
-		*ret_rows |= 1ull << forces[i].row;
+	for (uint32_t row = 0; row < PHASE_ROWS; row++) {
+		const struct traits_phase *p = phases_at(row);
+		if (!(p->roles & TRAITS_FORCED_MAJOR))
+			continue;
+		calls += n->phases[row].begun;
+		cycles += n->phases[row].begun * p->cycles;
 	}
 	return cycles * 2 >= n->majors ? calls : 0;
 }
 
 static void advise_of_forced(struct buf *b, const struct stat_report *r, double major,
-			     uint64_t calls, uint64_t rows)
+			     uint64_t calls)
 {
 	report_print(b,
 		     "  [major] %.1f %% of the GC time marks and sweeps the major heap, most of it "
 		     "because the program forces collections: %" PRIu64 " call%s",
 		     major, calls, plural(calls));
-	if (!stat_blame_put_calls(b, r->session, r->blame, rows))
+	if (!stat_blame_put_calls(b, r->session, r->blame, TRAITS_FORCED_MAJOR))
 		buf_puts(b, " (--blame --mode probes shows from which line)");
 	buf_puts(b, ". Without calls it is collected at its own pace.\n");
 }
@@ -129,7 +119,7 @@ static void put_setting(struct buf *b, const struct session *s, bool minor)
 {
 	struct process_kind kind;
 	for (size_t at = 0; processes_next_kind(&s->processes, &at, &kind);) {
-		const struct traits_language *l = kind.traits.language;
+		const struct traits_language *l = kind.traits.runtime.language;
 		const char *setting = !l      ? NULL
 				      : minor ? l->minor_heap_setting
 					      : l->major_pace_setting;
@@ -157,9 +147,9 @@ static void advise_of_heap(struct buf *b, const struct stat_report *r)
 		put_setting(b, r->session, true);
 		buf_puts(b, " more of them die before they are copied.\n");
 	}
-	uint64_t rows, calls = forced(n, &rows);
+	uint64_t calls = forced(n);
 	if (major >= MAJOR_MANY && calls) {
-		advise_of_forced(b, r, major, calls, rows);
+		advise_of_forced(b, r, major, calls);
 	} else if (major >= MAJOR_MANY) {
 		report_print(b,
 			     "  [major] %.1f %% of the GC time marks and sweeps the major heap. A "

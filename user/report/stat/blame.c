@@ -6,10 +6,11 @@
 #include <string.h>
 
 #include "base/plural.h"
-#include "report/parts/phases.h"
 #include "report/text.h"
+#include "session/code_language.h"
 #include "session/event_stack.h"
 #include "session/ndjson_stacks.h"
+#include "session/phases.h"
 
 #define STACK_LINES 6 /* of a pause, in text */
 
@@ -81,7 +82,7 @@ static void put_rows(struct buf *b, const struct blame_sums *m)
 	for (unsigned i = 0; i < COLUMNS; i++)
 		report_print(b, " %8s", columns[i].head);
 	buf_puts(b, "\n");
-	for (uint32_t row = 0; row <= PHASES; row++) {
+	for (uint32_t row = 0; row < PHASE_ROWS; row++) {
 		const struct blame_sum *s = &m->of_row[row];
 		if (!s->pauses)
 			continue;
@@ -138,19 +139,19 @@ static void put_culprit(struct buf *b, const struct blame_culprit *c)
 		report_print(b, "thread %" PRIu32, c->tid);
 }
 
-static bool is_ocaml(const struct session *s, const struct frame_position *p)
+/* The language whose code it is; NULL: of none that is known. */
+static const struct traits_frames *language_of(const struct session *s,
+					       const struct frame_position *p)
 {
-	const char *file = p->file ? strings_text(s->strings, p->file) : "";
-	size_t len = strlen(file);
-	return len > 3 && !strcmp(file + len - 3, ".ml");
+	return p->file ? code_language(strings_text(s->strings, p->file)) : NULL;
 }
 
-/* The lines above that which OCaml's own code has called: the runtime's. */
+/* The lines above that which code of a language with a runtime has called: the runtime's. */
 static uint32_t lines_of_runtime(const struct session *s, uint32_t stack)
 {
 	for (uint32_t lines = 0; stack; stack = stacks_parent(s->stacks, stack)) {
 		const struct frame *f = frames_get(s->frames, stacks_frame(s->stacks, stack));
-		if (f->count && is_ocaml(s, &f->position[f->count - 1]))
+		if (f->count && language_of(s, &f->position[f->count - 1]))
 			return lines ? lines - 1 : 0;
 		lines += frames_texts(f);
 	}
@@ -262,14 +263,16 @@ static void put_doing(struct buf *b, const struct blame_split *s)
 	}
 }
 
-static bool is_of_stdlib(const struct session *s, const struct frame_position *p)
+static bool is_of_library(const struct session *s, const struct frame_position *p,
+			  const struct traits_frames *language)
 {
 	const char *function = p->function ? strings_text(s->strings, p->function) : "";
-	return !strncmp(function, "Stdlib", 6);
+	return language->library &&
+	       !strncmp(function, language->library, strlen(language->library));
 }
 
-/* The innermost position of a stack with a file, of the program's own OCaml if it has any, else of
- * OCaml's library: C on top of that is the runtime's. NULL: none has. */
+/* The innermost position of a stack with a file: of the program's own code in a language with a runtime
+ * if it has any, else of the language's library: C on top of that is the runtime's. NULL: none has. */
 static const struct frame_position *innermost(const struct session *s, uint32_t stack)
 {
 	const struct frame_position *first = NULL, *library = NULL;
@@ -278,29 +281,21 @@ static const struct frame_position *innermost(const struct session *s, uint32_t 
 		const struct frame_position *p = f->count ? &f->position[f->count - 1] : NULL;
 		if (!p || !p->file)
 			continue;
-		bool ocaml = is_ocaml(s, p);
-		if (ocaml && !is_of_stdlib(s, p))
+		const struct traits_frames *language = language_of(s, p);
+		if (language && !is_of_library(s, p, language))
 			return p;
-		if (ocaml && !library)
+		if (language && !library)
 			library = p;
 		first = first ? first : p;
 	}
 	return library ? library : first;
 }
 
-/* What a program of OCaml calls for a phase; NULL: nothing. */
-static const char *call_of(uint32_t row)
+/* What the program has called for the pause's phase at this position; NULL: nothing that is known. */
+static const char *call_at(const struct session *s, const struct blame_pause *p,
+			   const struct frame_position *at)
 {
-	static const char *const calls[PHASES + 1] = {
-		[PHASE_explicit_gc_set] = "Gc.set",
-		[PHASE_explicit_gc_stat] = "Gc.stat",
-		[PHASE_explicit_gc_minor] = "Gc.minor",
-		[PHASE_explicit_gc_major] = "Gc.major",
-		[PHASE_explicit_gc_full_major] = "Gc.full_major",
-		[PHASE_explicit_gc_compact] = "Gc.compact",
-		[PHASE_explicit_gc_major_slice] = "Gc.major_slice",
-	};
-	return calls[row];
+	return code_language_call(language_of(s, at), p->phase);
 }
 
 /* "calls.ml:20 (Calls.collect)" */
@@ -322,25 +317,25 @@ static void put_origin(struct buf *b, const struct session *s, const struct blam
 	const struct frame_position *at = innermost(s, p->stack);
 	if (!at)
 		return;
-	if (call_of(p->row) && is_ocaml(s, at))
-		report_print(b, "; %s was called from ", call_of(p->row));
+	const char *call = call_at(s, p, at);
+	if (call)
+		report_print(b, "; %s was called from ", call);
 	else
 		buf_puts(b, "; it began at ");
 	put_position(b, s, at);
 }
 
 bool stat_blame_put_calls(struct buf *b, const struct session *s, const struct blame_sums *m,
-			  uint64_t rows)
+			  enum traits_role role)
 {
 	const struct blame_pause *p = m ? m->longest.at : NULL;
 	uint32_t n = m ? m->longest.count : 0;
 	for (uint32_t i = 0; i < n; i++) {
 		const struct frame_position *at = innermost(s, p[i].stack);
-		if (!at || p[i].row >= 64 || !(rows >> p[i].row & 1))
+		if (!at || !(phases_at(p[i].row)->roles & role))
 			continue;
-		bool calls = call_of(p[i].row) && is_ocaml(s, at);
-		report_print(b, ", the longest by %s at ",
-			     calls ? call_of(p[i].row) : phases_name(p[i].row));
+		const char *call = call_at(s, &p[i], at);
+		report_print(b, ", the longest by %s at ", call ? call : phases_name(p[i].row));
 		put_position(b, s, at);
 		return true;
 	}
@@ -504,7 +499,7 @@ void stat_blame_json(struct json *j, const struct session *s, const struct blame
 	json_key_bool(j, "known", m->is_known);
 	json_sum(j, &m->total);
 	json_key_open(j, "phases", '[');
-	for (uint32_t row = 0; row <= PHASES; row++) {
+	for (uint32_t row = 0; row < PHASE_ROWS; row++) {
 		const struct blame_sum *sum = &m->of_row[row];
 		if (!sum->pauses)
 			continue;

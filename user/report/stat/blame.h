@@ -19,10 +19,10 @@ void stat_blame_json(struct json *j, const struct session *s, const struct blame
 /* A pause that is open at the end of an interval: a line of text; the member "open", null if it is NULL. */
 void stat_blame_open_text(struct buf *b, const struct blame_pause *p);
 void stat_blame_open_json(struct json *j, const struct session *s, const struct blame_pause *p);
-/* ", the longest by Gc.full_major at calls.ml:20 (Calls.collect)": of the pauses whose outermost phase is in
- * rows, a bit each; false, and nothing, if none has a stack. */
+/* ", the longest by Gc.full_major at calls.ml:20 (Calls.collect)": of the pauses whose outermost
+ * phase has the role; false, and nothing, if none has a stack. */
 bool stat_blame_put_calls(struct buf *b, const struct session *s, const struct blame_sums *m,
-			  uint64_t rows);
+			  enum traits_role role);
 /* What the figures suggest, a line each; nothing if they suggest nothing. */
 void stat_advice_text(struct buf *b, const struct stat_report *r);
 

@@ -61,14 +61,13 @@ static void put_pauses(struct json *j, const struct stat_pauses *p)
 
 static void put_work(struct json *j, const struct stat_numbers *n)
 {
-	const struct stat_phase *ph = n->phases;
 	json_key_open(j, "collections", '{');
 	json_key_u64(j, "minor", stat_numbers_minors(n));
 	json_key_u64(j, "major", stat_numbers_majors(n));
-	json_key_u64(j, "forced_minor", ph[PHASE_explicit_gc_minor].begun);
-	json_key_u64(j, "forced_major", stat_numbers_forced_majors(n));
+	json_key_u64(j, "forced_minor", stat_numbers_begun(n, TRAITS_FORCED_MINOR));
+	json_key_u64(j, "forced_major", stat_numbers_begun(n, TRAITS_FORCED_MAJOR));
 	json_key_u64(j, "compactions", n->compactions);
-	json_key_u64(j, "compactions_requested", ph[PHASE_explicit_gc_compact].begun);
+	json_key_u64(j, "compactions_requested", stat_numbers_begun(n, TRAITS_FORCED_COMPACTION));
 	json_close(j, '}');
 	struct stat_words minor = stat_numbers_minor_words(n),
 			  promoted = stat_numbers_promoted_words(n);
@@ -84,7 +83,7 @@ static void put_work(struct json *j, const struct stat_numbers *n)
 static void put_phases(struct json *j, const struct stat_numbers *n)
 {
 	json_key_open(j, "phases", '[');
-	for (uint32_t i = 0; i <= PHASES; i++) {
+	for (uint32_t i = 0; i < PHASE_ROWS; i++) {
 		const struct stat_phase *ph = &n->phases[i];
 		if (!ph->count && !ph->cut)
 			continue;

@@ -228,14 +228,14 @@ static void put_pauses(struct buf *b, const struct stat_pauses *p, bool verbose)
 
 static void put_work(struct buf *b, const struct stat_numbers *n)
 {
-	const struct stat_phase *ph = n->phases;
 	report_print(b,
 		     "\n  collections        %" PRIu64 " minor, %" PRIu64 " major; forced %" PRIu64
 		     " minor, %" PRIu64 " major\n",
 		     stat_numbers_minors(n), stat_numbers_majors(n),
-		     ph[PHASE_explicit_gc_minor].begun, stat_numbers_forced_majors(n));
+		     stat_numbers_begun(n, TRAITS_FORCED_MINOR),
+		     stat_numbers_begun(n, TRAITS_FORCED_MAJOR));
 	report_print(b, "  compactions        %" PRIu64 ", requested %" PRIu64 "\n", n->compactions,
-		     ph[PHASE_explicit_gc_compact].begun);
+		     stat_numbers_begun(n, TRAITS_FORCED_COMPACTION));
 	struct stat_words minor = stat_numbers_minor_words(n),
 			  promoted = stat_numbers_promoted_words(n);
 	/* Promoted words are allocated there: the runtime did not count all. */
@@ -253,12 +253,12 @@ static void put_work(struct buf *b, const struct stat_numbers *n)
 /* The phase of the most time of those that are not done. */
 static uint32_t next_phase(const struct stat_numbers *n, const bool *done)
 {
-	uint32_t best = PHASES + 1;
-	for (uint32_t i = 0; i <= PHASES; i++) {
+	uint32_t best = PHASE_ROWS;
+	for (uint32_t i = 0; i < PHASE_ROWS; i++) {
 		const struct stat_phase *ph = &n->phases[i];
 		if (done[i] || !(ph->count || ph->cut))
 			continue;
-		if (best > PHASES || ph->total_ns > n->phases[best].total_ns)
+		if (best == PHASE_ROWS || ph->total_ns > n->phases[best].total_ns)
 			best = i;
 	}
 	return best;
@@ -266,11 +266,11 @@ static uint32_t next_phase(const struct stat_numbers *n, const bool *done)
 
 static void put_phases(struct buf *b, const struct stat_numbers *n, bool verbose)
 {
-	bool done[PHASES + 1] = {false};
+	bool done[PHASE_ROWS] = {false};
 	unsigned rows = 0, more = 0;
 	buf_puts(b, "\n  phase                               count           total            self"
 		    "             max\n");
-	for (uint32_t i; (i = next_phase(n, done)) <= PHASES; done[i] = true) {
+	for (uint32_t i; (i = next_phase(n, done)) < PHASE_ROWS; done[i] = true) {
 		const struct stat_phase *ph = &n->phases[i];
 		if (rows++ >= PHASES_SHOWN && !verbose) {
 			more++;
@@ -287,7 +287,7 @@ static void put_phases(struct buf *b, const struct stat_numbers *n, bool verbose
 	}
 	if (more)
 		report_print(b, "  (%u more with less time; -v shows them)\n", more);
-	if (n->phases[PHASES].count || n->phases[PHASES].cut)
+	if (n->phases[PHASES_UNKNOWN].count || n->phases[PHASES_UNKNOWN].cut)
 		buf_puts(b, "  (unknown: phases that are in no table, taken as pauses)\n");
 }
 

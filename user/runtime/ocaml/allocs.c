@@ -36,9 +36,9 @@ enum {
 
 /* From a domain's number to the words that it counts when its minor heap is emptied
  * (domain_state.tbl). */
-static uint32_t words_behind_id(enum ebt_release release)
+static uint32_t words_behind_id(unsigned minor)
 {
-	return release == EBT_RELEASE_OCAML_5_5 ? 13 * 8 : 12 * 8;
+	return minor == 5 ? 13 * 8 : 12 * 8;
 }
 
 /* A large allocation can be frequent: its function is not single-stepped. */
@@ -93,12 +93,12 @@ static int read_allocs(struct elf *elf, struct ocaml_runtime *r, struct ocaml_al
 	ocaml_probes_use_state(elf, r);
 	if (!symbol[0].found || !symbol[TABLE].found || !symbol[CALL_GC].found)
 		return -ENOENT;
-	bool is_5_0 = r->release == EBT_RELEASE_OCAML_5_0;
+	bool is_5_0 = r->version.minor == 0;
 	*ret = (struct ocaml_allocs){
 		.frames = ocaml_code_table(elf, symbol[TABLE].value, is_5_0),
 		.is_indirect = is_5_0,
 		.trigger = is_5_0 ? 16 : 32,
-		.minor_words = r->id_offset + words_behind_id(r->release),
+		.minor_words = r->id_offset + words_behind_id(r->version.minor),
 		.allocated_words = is_5_0 ? 15 * 8 : 16 * 8,
 		.current_stack = is_5_0 ? 32 : 40,
 		.c_stack = is_5_0 ? 56 : 64,

@@ -105,7 +105,7 @@ static bool read_position(const struct ocaml_memory *m, uint64_t at, uint64_t wo
 	struct names n = {0};
 	uint64_t names = at + (word & 0x3fffffc);
 	uint32_t high = (uint32_t)(word >> 32), low = (uint32_t)word;
-	bool newer = m->release >= EBT_RELEASE_OCAML_5_2, is_long = newer && high >> 31;
+	bool newer = m->version.minor >= 2, is_long = newer && high >> 31;
 	size_t bytes = is_long ? sizeof(n) : sizeof(n.file);
 	if (!read_all(m, names, &n, bytes) ||
 	    !read_text(m, names + (uint64_t)(int64_t)n.file, ret->file) ||

@@ -9,9 +9,10 @@
 #ifndef RUNTIME_OCAML_FRAMES_H
 #define RUNTIME_OCAML_FRAMES_H
 
-#include <ebtrace/cursor.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include "session/traits.h"
 
 #define OCAML_POSITIONS_MAX 32
 #define OCAML_NAME_BYTES    256
@@ -37,7 +38,7 @@ struct ocaml_memory {
 	/* Copies bytes at an address. Their number, which may be less, or -errno. */
 	int (*read)(void *ctx, uint64_t address, void *ret, size_t bytes);
 	void *ctx;
-	enum ebt_release release;
+	struct runtime_version version;
 };
 
 struct ocaml_position {

@@ -9,8 +9,9 @@
 static void recognise(int fd, struct elf *elf, struct runtime_file *ret)
 {
 	(void)fd;
-	ret->release = elf ? ocaml_version_read_elf(elf) : EBT_RELEASE_AUTO;
-	ret->ocaml_error = ret->release ? ocaml_probes_read_elf(elf, &ret->ocaml) : -ENOENT;
+	ret->runtime = elf ? ocaml_version_read_elf(elf) : (struct runtime_version){0};
+	ret->ocaml_error =
+		ret->runtime.language ? ocaml_probes_read_elf(elf, &ret->ocaml) : -ENOENT;
 }
 
 static bool explain(int fd, char *ret_text)
@@ -40,7 +41,7 @@ static bool describe(int fd, char *ret_text)
 static const char *const libraries[] = {"libasmrun_shared.", "libcamlrun_shared.", NULL};
 
 const struct runtime runtime_ocaml = {
-	.language = &languages[LANGUAGE_OCAML],
+	.language = &language_ocaml,
 	.libraries = libraries,
 	.recognise = recognise,
 	.is_hidden = ocaml_version_is_stripped,

@@ -27,20 +27,11 @@ static const struct {
 enum { FLAG = OCAML_FUNCTIONS, STATE, INDEX, SYMBOLS };
 
 /* The offset of the domain's number in its state (domain_state.tbl); 0: not known. */
-static uint32_t id_offset_of(enum ebt_release release)
+static uint32_t id_offset_of(struct runtime_version version)
 {
-	switch (release) {
-	case EBT_RELEASE_OCAML_5_0:
-	case EBT_RELEASE_OCAML_5_1:
-	case EBT_RELEASE_OCAML_5_2:
-		return 35 * 8;
-	case EBT_RELEASE_OCAML_5_3:
-		return 36 * 8;
-	case EBT_RELEASE_OCAML_5_4:
-		return 40 * 8;
-	default:
-		return 0;
-	}
+	static const uint32_t of_minor[] = {35 * 8, 35 * 8, 35 * 8, 36 * 8, 40 * 8};
+	bool known = version.language && version.minor < sizeof(of_minor) / sizeof(*of_minor);
+	return known ? of_minor[version.minor] : 0;
 }
 
 static void read_state(struct elf *elf, const struct elf_symbol *state, uint32_t id_offset,
@@ -68,12 +59,12 @@ static void read_state(struct elf *elf, const struct elf_symbol *state, uint32_t
 void ocaml_probes_use_state(struct elf *elf, struct ocaml_runtime *r)
 {
 	struct elf_symbol state = {.name = "caml_state"};
-	enum ebt_release release = r->release;
+	struct runtime_version version = r->version;
 	/* In 5.5 the number is not read there: that the state begins as in 5.4 is enough. */
-	if (release == EBT_RELEASE_OCAML_5_5)
-		release = EBT_RELEASE_OCAML_5_4;
+	if (version.minor == 5)
+		version.minor = 4;
 	elf_find(elf, &state, 1);
-	read_state(elf, &state, id_offset_of(release), r);
+	read_state(elf, &state, id_offset_of(version), r);
 }
 
 static int read_runtime(struct elf *elf, struct ocaml_runtime *r)
@@ -88,7 +79,7 @@ static int read_runtime(struct elf *elf, struct ocaml_runtime *r)
 	elf_find(elf, symbol, SYMBOLS);
 	if (!symbol[OCAML_BEGIN].found || !symbol[OCAML_END].found)
 		return -ENOENT;
-	r->release = ocaml_version_read_elf(elf);
+	r->version = ocaml_version_read_elf(elf);
 	r->is_program = elf_is_program(elf);
 	r->flag = symbol[FLAG].found ? symbol[FLAG].value
 				     : ocaml_code_flag(elf, symbol[OCAML_BEGIN].value);
@@ -109,7 +100,7 @@ static int read_runtime(struct elf *elf, struct ocaml_runtime *r)
 	}
 	struct ocaml_code_index index;
 	if (!symbol[INDEX].found || !ocaml_code_read_index(elf, symbol[INDEX].value, &index)) {
-		read_state(elf, &symbol[STATE], id_offset_of(r->release), r);
+		read_state(elf, &symbol[STATE], id_offset_of(r->version), r);
 		return 0;
 	}
 	r->tls = index.by_slot ? OCAML_TLS_SLOT : OCAML_TLS_STATIC;

@@ -10,12 +10,12 @@
 #ifndef RUNTIME_OCAML_PROBES_H
 #define RUNTIME_OCAML_PROBES_H
 
-#include <ebtrace/cursor.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
 #include "proc/maps.h"
+#include "session/traits.h"
 
 enum ocaml_function {
 	OCAML_BEGIN,	   /* phase */
@@ -44,7 +44,7 @@ enum ocaml_tls {
 };
 
 struct ocaml_runtime {
-	enum ebt_release release;
+	struct runtime_version version;
 	bool is_program; /* not a library: the offset of its thread-local storage is fixed */
 	struct ocaml_site site[OCAML_FUNCTIONS];
 	unsigned sites;

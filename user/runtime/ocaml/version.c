@@ -11,20 +11,17 @@
 /* Newest first: a release has the functions of those before it. */
 static const struct {
 	const char *symbol;
-	enum ebt_release release;
+	uint16_t minor;
 } marks[] = {
-	{"caml_sys_get_stdlib_dirs", EBT_RELEASE_OCAML_5_5},
-	{"caml_ml_gc_ramp_up", EBT_RELEASE_OCAML_5_4},
-	{"caml_ml_runtime_events_path", EBT_RELEASE_OCAML_5_3},
-	{"caml_runtime_events_are_active", EBT_RELEASE_OCAML_5_2},
-	{"caml_runtime_events_user_write", EBT_RELEASE_OCAML_5_1},
-	{"caml_ev_begin", EBT_RELEASE_OCAML_5_0},
+	{"caml_sys_get_stdlib_dirs", 5},       {"caml_ml_gc_ramp_up", 4},
+	{"caml_ml_runtime_events_path", 3},    {"caml_runtime_events_are_active", 2},
+	{"caml_runtime_events_user_write", 1}, {"caml_ev_begin", 0},
 };
 #define MAX_SCANNED	 (256u << 20) /* of a file that are searched for a string */
 #define FIRST_MAGIC_OF_5 32	      /* 4.14 writes Caml1999X031 */
 #define MARKS		 (sizeof(marks) / sizeof(marks[0]))
 
-enum ebt_release ocaml_version_read_elf(struct elf *elf)
+struct runtime_version ocaml_version_read_elf(struct elf *elf)
 {
 	struct elf_symbol symbol[MARKS + 1] = {0};
 	for (unsigned i = 0; i < MARKS; i++)
@@ -33,11 +30,11 @@ enum ebt_release ocaml_version_read_elf(struct elf *elf)
 	elf_find(elf, symbol, MARKS + 1);
 	/* The instrumented runtime of OCaml 4 has some of the names, but no rings. */
 	if (!symbol[MARKS - 1].found || symbol[MARKS].found)
-		return EBT_RELEASE_AUTO;
+		return (struct runtime_version){0};
 	unsigned newest = 0;
 	while (!symbol[newest].found)
 		newest++;
-	return marks[newest].release;
+	return (struct runtime_version){&language_ocaml.traits, 5, marks[newest].minor};
 }
 
 /* Every native program of OCaml contains it, and every interpreter of its bytecode. */

@@ -7,15 +7,16 @@
 #ifndef RUNTIME_OCAML_VERSION_H
 #define RUNTIME_OCAML_VERSION_H
 
-#include <ebtrace/cursor.h>
 #include <stdbool.h>
+
+#include "session/language.h"
 
 #define OCAML_MAGIC_BYTES 13
 
 struct elf;
 
-/* The release of OCaml 5 in an ELF file; EBT_RELEASE_AUTO: none. */
-enum ebt_release ocaml_version_read_elf(struct elf *elf);
+/* The release of OCaml 5 in an ELF file; zeroes: none. */
+struct runtime_version ocaml_version_read_elf(struct elf *elf);
 
 /* True if an open ELF file contains a runtime of OCaml before 5.0, which has no runtime events. */
 bool ocaml_version_is_4(int fd);

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "session/versions.h"
 #include "source/stacks/ocaml_stack.h"
 
 #define WORD_BYTES 8
@@ -276,7 +277,7 @@ static int find_stack(struct alloc_process *a, const struct alloc_context *of,
 	if (rec->head.site < EBT_ALLOC_SITE_OCAML_MINOR)
 		return c_stack_push(&c, rec + 1, payload, ret);
 	struct ocaml_stack stack = {
-		.release = (uint16_t)(rec->arg[4] >> 16),
+		.version = versions_by_release((uint16_t)(rec->arg[4] >> 16)),
 		.outer = name_of(rec),
 		.is_combined = rec->head.site == EBT_ALLOC_SITE_OCAML_MINOR &&
 			       rec->arg[4] & EBT_OCAML_BY_OCAML,

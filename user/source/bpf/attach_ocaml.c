@@ -7,10 +7,11 @@
 
 #include "base/log.h"
 #include "bpf/abi.h"
-#include "codec/ring/ids.h"
 #include "proc/memory_reader.h"
 #include "runtime/ocaml/probes.h"
 #include "session/kinds.h"
+#include "session/versions.h"
+#include "source/bpf/numberings.h"
 
 struct file_runtime {
 	struct attach_env *env;
@@ -26,7 +27,7 @@ struct file_runtime {
 
 static bool match(const struct runtime_file *what)
 {
-	return what->release != EBT_RELEASE_AUTO;
+	return what->runtime.language;
 }
 
 /* Without a probe an event costs the program nothing. Functions whose events are few, or have names of
@@ -75,7 +76,7 @@ static void find_stacks(struct file_runtime *o, const struct attach_file *file)
 	else
 		messages_at(o->env->messages, LOG_NORMAL,
 			    "process %d: %s: its events get no stacks: %s", o->pid,
-			    ring_release_name(r.release),
+			    versions_text(r.version).text,
 			    err == -ENOENT ? "it is no native code" : "its code is unknown");
 }
 
@@ -94,14 +95,14 @@ static int begin(struct attach_env *env, const struct attach_process *process,
 	o->runtime = file->what->ocaml;
 	leave_unwanted(&o->runtime, env->unwanted);
 	o->after_ns = probe_after(env, process);
-	if (env->release)
-		o->runtime.release = env->release;
+	if (env->runtime.language)
+		o->runtime.version = env->runtime;
 	if (env->stacks)
 		find_stacks(o, file);
 	ocaml_probes_locate(file->fd, &o->runtime, env->memory, process->pid, file->map,
 			    &o->location);
 	messages_at(env->messages, LOG_VERBOSE, "pid %d: %s holds %s", process->pid,
-		    file->map->path, ring_release_name(o->runtime.release));
+		    file->map->path, versions_text(o->runtime.version).text);
 	*ret_state = o;
 	return 0;
 }
@@ -122,17 +123,6 @@ static bool is_shareable(const void *state)
 	       (o->runtime.tls == OCAML_TLS_STATIC || o->runtime.tls == OCAML_TLS_NONE);
 }
 
-/* As its release numbers them. */
-static uint64_t phases_run(enum ebt_release release)
-{
-	uint32_t known;
-	const uint16_t *canonical = ring_canonical_phases(release, &known);
-	uint64_t bits = 0;
-	for (uint32_t i = 0; canonical && i < known && i < 64; i++)
-		bits |= (uint64_t)!kinds_phase_stops(canonical[i]) << i;
-	return bits;
-}
-
 static struct ebt_ocaml_runtime describe(const struct file_runtime *o, bool shared)
 {
 	struct ebt_ocaml_runtime r = {
@@ -145,9 +135,9 @@ static struct ebt_ocaml_runtime describe(const struct file_runtime *o, bool shar
 		.id_offset = o->runtime.id_offset,
 		.slot = o->slot,
 		.domain_base = o->domain_base,
-		.user_event = o->runtime.release >= EBT_RELEASE_OCAML_5_2,
-		.release = (uint16_t)o->runtime.release,
-		.phases_run = phases_run(o->runtime.release),
+		.user_event = o->runtime.version.minor >= 2,
+		.release = (uint16_t)versions_release(o->runtime.version),
+		.numbering = (uint16_t)numberings_of(o->runtime.version),
 		.stacks = attach_ocaml_stacks(&o->allocs, o->location.flag - o->runtime.flag),
 	};
 	if (shared) {

@@ -13,9 +13,9 @@
 
 #include "base/log.h"
 #include "bpf/abi.h"
-#include "codec/ring/ids.h"
 #include "proc/process.h"
 #include "runtime/ocaml/allocs.h"
+#include "session/versions.h"
 #include "source/bpf/attach_ocaml.h"
 
 struct file_ocaml_allocs {
@@ -30,7 +30,7 @@ struct file_ocaml_allocs {
 
 static bool match(const struct runtime_file *what)
 {
-	return what->release != EBT_RELEASE_AUTO && !what->ocaml_error && !what->alloc_markers;
+	return what->runtime.language && !what->ocaml_error && !what->alloc_markers;
 }
 
 /* It was started later than we, so all that it does is to be seen. */
@@ -58,14 +58,14 @@ static int begin(struct attach_env *env, const struct attach_process *process,
 	/* An exec may be known only after the program that it starts was found: what that has allocated was
 	 * counted then. */
 	o->counts_before = !process->again && is_younger(process->pid);
-	if (env->release)
-		o->runtime.release = env->release;
+	if (env->runtime.language)
+		o->runtime.version = env->runtime;
 	int err = ocaml_allocs_read(file->fd, &o->runtime, &o->allocs);
 	/* The program runs on, and may start others. */
 	if (err && !attacher_has_reported(env, file->map))
 		messages_at(env->messages, LOG_NORMAL,
 			    "process %d: %s: its allocations cannot be probed: %s", process->pid,
-			    ring_release_name(o->runtime.release),
+			    versions_text(o->runtime.version).text,
 			    err == -ENOENT ? "it is bytecode, whose stack has no frame descriptors"
 					   : "its code is unknown");
 	ocaml_probes_locate(file->fd, &o->runtime, env->memory, process->pid, file->map,
@@ -99,7 +99,7 @@ static struct ebt_ocaml_allocs describe(const struct file_ocaml_allocs *o)
 		.minor_words = o->allocs.minor_words,
 		.counts_before = o->counts_before,
 		.domain_base = o->domain_base,
-		.release = (uint16_t)o->runtime.release,
+		.release = (uint16_t)versions_release(o->runtime.version),
 	};
 }
 

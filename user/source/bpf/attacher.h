@@ -64,7 +64,7 @@ struct attach_env {
 	uint64_t own_ring_ns;	  /* time for a process to switch its own ring on */
 	unsigned absent;	  /* programs that are not loaded, a bit for each enum bpf_probe */
 	unsigned missed;	  /* of these, the ones that some process would have needed */
-	enum ebt_release release; /* of all OCaml runtimes; AUTO: as found in each */
+	struct runtime_version runtime; /* of all OCaml runtimes; zeroes: as found in each */
 	/* The files of which it was reported last that they are not probed, by hash_file(). */
 	uint64_t reported[ATTACH_REPORTED];
 	unsigned reports;

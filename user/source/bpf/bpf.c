@@ -417,7 +417,7 @@ static struct attach_env env_of(struct bpf_source *s)
 		.ring_request_always = opt->ring_request_always,
 		.no_ring = opt->no_ring,
 		.own_ring_ns = opt->own_ring_ns,
-		.release = opt->release,
+		.runtime = opt->runtime,
 		.unwanted = opt->unwanted,
 		.absent = s->absent,
 	};

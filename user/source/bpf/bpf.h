@@ -53,9 +53,9 @@ struct bpf_options {
 	bool no_ring_request;	  /* do not switch rings on */
 	bool ring_request_always; /* also in programs under a seccomp filter, which may kill them */
 	bool no_ring; /* rings are not read: functions are probed even if a program's own ring is on */
-	uint64_t own_ring_ns;	  /* time for a program to switch its own ring on */
-	enum ebt_release release; /* of all runtimes; AUTO: as found in each */
-	uint64_t unwanted;	  /* kinds that may be missing, bits by enum ebt_kind */
+	uint64_t own_ring_ns;		/* time for a program to switch its own ring on */
+	struct runtime_version runtime; /* of all runtimes; zeroes: as found in each */
+	uint64_t unwanted;		/* kinds that may be missing, bits by enum ebt_kind */
 	/* May be NULL. Called during poll(); it must not call the source. ts: when it changed, ns;
 	 * 0: not known. */
 	void (*changed)(void *ctx, pid_t pid, enum bpf_change change, uint64_t ts);

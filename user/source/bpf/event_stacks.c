@@ -8,6 +8,8 @@
 #include "codec/ring/ids.h"
 #include "runtime/ocaml/frames.h"
 #include "session/kinds.h"
+#include "session/versions.h"
+#include "source/bpf/numberings.h"
 #include "source/stacks/ocaml_stack.h"
 #include "stream/filter.h"
 
@@ -31,21 +33,11 @@ struct event_stacks {
 
 /* ---- the choice ---- */
 
-static bool stops_mutator(uint32_t phase)
-{
-	enum { runs, stops };
-	static const bool of_phase[] = {
-#define EBT_PHASE(id, name, mutator) [id] = mutator,
-#include <ebtrace/events.def>
-	};
-	return phase >= sizeof(of_phase) || of_phase[phase];
-}
-
 /* A pause has the stack of its begin, as it is an event only when it ends. */
 static bool is_selected(const struct event_stacks *s, const struct ebt_event *ev)
 {
 	struct ebt_event pause = {.kind = EBT_PAUSE, .domain = EBT_NO_DOMAIN};
-	bool may_begin_pause = ev->kind == EBT_BEGIN && stops_mutator(ev->id);
+	bool may_begin_pause = ev->kind == EBT_BEGIN && kinds_phase_stops(ev->id);
 	return filter_names(s->filter, ev) || (may_begin_pause && filter_names(s->filter, &pause));
 }
 
@@ -55,31 +47,26 @@ static bool is_chosen(const struct event_stacks *s, uint16_t kind, uint32_t id)
 	return is_selected(s, &ev);
 }
 
-static void choose_id(struct event_stacks *s, unsigned release, uint16_t kind, uint32_t id,
+static void choose_id(struct event_stacks *s, unsigned numbering, uint16_t kind, uint32_t id,
 		      uint32_t number)
 {
-	if (number < EBT_STACK_IDS && is_chosen(s, kind, id))
-		s->choice.ids[release][number] |= 1ull << kind;
+	if (number < EBT_PHASE_IDS && is_chosen(s, kind, id))
+		s->choice.ids[numbering][number] |= kinds_bit(kind);
 }
 
 static void choose_phases(struct event_stacks *s, uint16_t kind)
 {
-	for (unsigned release = 0; release < EBT_STACK_RELEASES; release++) {
-		uint32_t count;
-		const uint16_t *canonical = ring_canonical_phases(
-			release && release <= 6 ? EBT_RELEASE_OCAML_5_0 + (release - 1)
-						: EBT_RELEASE_OCAML_5_5,
-			&count);
-		for (uint32_t i = 0; i < count; i++)
-			choose_id(s, release, kind, canonical[i], i);
-	}
+	for (unsigned numbering = 0; numbering < RING_NUMBERINGS; numbering++)
+		for (uint32_t i = 0, id; i < EBT_PHASE_IDS; i++)
+			if (numberings_phase(numbering, i, &id))
+				choose_id(s, numbering, kind, id, i);
 }
 
 static void choose_numbers(struct event_stacks *s, uint16_t kind, uint32_t count)
 {
-	for (unsigned release = 0; release < EBT_STACK_RELEASES; release++)
+	for (unsigned numbering = 0; numbering < RING_NUMBERINGS; numbering++)
 		for (uint32_t i = 0; i < count; i++)
-			choose_id(s, release, kind, i, i);
+			choose_id(s, numbering, kind, i, i);
 }
 
 static void choose(struct event_stacks *s)
@@ -96,7 +83,7 @@ static void choose(struct event_stacks *s)
 		else if (kind == EBT_LIFECYCLE)
 			choose_numbers(s, kind, ring_lifecycles());
 		else if (kinds_get(kind)->label != KINDS_LABEL_none || is_chosen(s, kind, 0))
-			s->choice.kinds |= 1ull << kind;
+			s->choice.kinds |= kinds_bit(kind);
 	}
 }
 
@@ -238,7 +225,7 @@ static int push_ocaml(const struct c_stack_of *of, const struct ebt_stack_record
 		.frames = (payload - fixed) / sizeof(struct ebt_ocaml_frame),
 		.c = parts.c,
 		.c_count = parts.count,
-		.release = (uint16_t)rec->release,
+		.version = versions_by_release(rec->release),
 		.outer = rec->head.site == EBT_STACK_OF_OCAML_CUT ? CODE_CUT_NAME : NULL,
 	};
 	return ocaml_stack_push(of->frames, of->map, of->pid, &stack, ret);

@@ -9,6 +9,7 @@
 #include "proc/timens.h"
 #include "source/bpf/channel.h"
 #include "source/bpf/link_keeper.h"
+#include "source/bpf/numberings.h"
 #include "source/pages/faults.h"
 
 #include <bpf/bpf.h>
@@ -475,6 +476,7 @@ static int set_up(struct bpf_kernel *k, unsigned features)
 	uint64_t pidns = process_own_pidns();
 	k->skel->rodata->ebt_follow = !k->opt.no_follow;
 	k->skel->rodata->ebt_stacks_on = has_feature(features, BPF_STACKS);
+	numberings_set_runs(k->skel->rodata->ebt_phases_run);
 	if (k->opt.stacks)
 		k->skel->rodata->ebt_stacks = *k->opt.stacks;
 	k->skel->rodata->ebt_pidns_ino = pidns == PROCESS_INITIAL_PIDNS ? 0 : pidns;

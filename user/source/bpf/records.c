@@ -18,7 +18,7 @@
 #include "session/offcpu.h"
 #include "session/pause_counts.h"
 #include "session/processes.h"
-#include "session/release.h"
+#include "session/versions.h"
 
 /* The layout of a record of the ring buffer (bpf/abi.h), by its type: where its body ends, what its time
  * is, whether it is an event. */
@@ -235,18 +235,19 @@ static void receive_control(struct bpf_records *s, struct bpf_process *proc, uin
 }
 
 /* Names the process's producer before its first event is emitted. */
-static void name_runtime(struct bpf_records *s, struct bpf_process *proc, enum ebt_release release)
+static void name_runtime(struct bpf_records *s, struct bpf_process *proc,
+			 struct runtime_version version)
 {
 	struct process *p = processes_announce(&s->opt.session->processes, proc->process);
-	struct traits traits = release_traits(release);
+	struct traits traits = versions_traits(version);
 	/* What has a ring of another producer besides is of that. */
 	if (*p->producer) {
-		traits.language = p->traits.language;
+		traits.runtime.language = p->traits.runtime.language;
 		traits.hides_user_events = p->traits.hides_user_events;
 	}
 	p->traits = traits;
 	if (!*p->producer)
-		snprintf(p->producer, sizeof(p->producer), "%s", ring_release_name(release));
+		snprintf(p->producer, sizeof(p->producer), "%s", versions_text(version).text);
 	bpf_process_named(proc);
 }
 
@@ -372,7 +373,7 @@ static int receive_ocaml(struct bpf_records *s, struct bpf_process *proc,
 	int err = 0;
 	processes_announce(&s->opt.session->processes, proc->process);
 	if (!proc->named)
-		name_runtime(s, proc, (enum ebt_release)rec->release);
+		name_runtime(s, proc, versions_by_release(rec->release));
 	if (payload && ev.kind != EBT_END) {
 		size_t bytes = payload < EBT_ROOM_NAME ? payload : EBT_ROOM_NAME;
 		memcpy(name, rec + 1, bytes);

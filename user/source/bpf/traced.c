@@ -304,7 +304,7 @@ static bool is_worth_holding(const struct bpf_traced *t, const struct bpf_proces
 	bool known = !inspect_peek(t->by.inspect, fd, &in);
 	bool covered = bpf_links_cover(&t->by.links, proc->exe_dev, proc->exe_inode, UINT64_MAX);
 	bool worth = known ? in.markers || (in.alloc_markers && t->by.env.allocs) ||
-				     (in.release && !covered)
+				     (in.runtime.language && !covered)
 			   : !fstat(fd, &st) && S_ISREG(st.st_mode) && st.st_size <= MAX_HELD_BYTES;
 	close(fd);
 	return worth;

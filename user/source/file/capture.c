@@ -6,8 +6,8 @@
 #include "base/ptrmap.h"
 #include "codec/capture/capture.h"
 #include "codec/ring/ids.h"
-#include "session/release.h"
 #include "session/session.h"
+#include "session/versions.h"
 #include "stream/loss.h"
 #include <errno.h>
 #include <poll.h>
@@ -396,12 +396,13 @@ static int restore_name(struct capture_source *s, const struct capture_name *n)
 /* Files in which the release of the runtime is absent name it in the producer's text alone. */
 static struct traits traits_of(const struct capture_process *c)
 {
-	enum ebt_release release = c->own_release ? c->own_release : c->release;
+	uint32_t release = c->own_release ? c->own_release : c->release;
+	struct runtime_version version = versions_by_release(release);
 	if (!release)
-		release = ring_release_from_producer(c->producer);
-	if (!release && *c->producer)
-		release = EBT_RELEASE_EBTRACE;
-	return release_traits(release);
+		version = versions_parse_producer(c->producer);
+	if (!release && !version.language && *c->producer)
+		version = versions_by_release(EBT_RELEASE_EBTRACE);
+	return versions_traits(version);
 }
 
 static int restore_process(struct capture_source *s, const struct capture_process *c)
@@ -486,7 +487,7 @@ static bool is_news(const struct capture_source *s, const struct capture_item *i
 		return !name || strcmp(name, item->name.text);
 	}
 	const struct process *p = processes_announced(ps, process);
-	return !p || traits_of(&item->process).release != p->traits.release;
+	return !p || !runtime_version_is(traits_of(&item->process).runtime, p->traits.runtime);
 }
 
 /* Takes off losses that turned out to be none. */

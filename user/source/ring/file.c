@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "proc/process.h"
-#include "session/release.h"
+#include "session/versions.h"
 
 /* A writer that stays inside one event for so long is stopped, not slow. */
 #define MAX_HOLD_NS 1000000000ull
@@ -209,7 +209,7 @@ void ring_file_describe(const struct ring_file *f, struct process *ret)
 	ebt_cursor_info(f->cursor, &info);
 	memcpy(ret->producer, info.producer, sizeof(ret->producer));
 	memcpy(ret->runtime, info.runtime, sizeof(ret->runtime));
-	ret->traits = release_traits(info.release);
+	ret->traits = versions_traits(versions_by_release(info.release));
 	ret->traits.hides_user_events = false; /* its ring has them */
 	/* What the file has of one that has ended; one that lives may have another name by now. */
 	const struct ring_ext *ext = cursor_ext(f->cursor);

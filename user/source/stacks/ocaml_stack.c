@@ -19,7 +19,7 @@ struct lookup {
 static struct ocaml_memory memory_of(const struct ocaml_stack *s, struct code_memory *memory)
 {
 	return (struct ocaml_memory){
-		.read = code_memory_read, .ctx = memory, .release = (enum ebt_release)s->release};
+		.read = code_memory_read, .ctx = memory, .version = s->version};
 }
 
 static unsigned find_positions(void *ctx, struct code_memory *memory, struct code_position *ret)

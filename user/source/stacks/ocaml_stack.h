@@ -9,6 +9,7 @@
 #define SOURCE_STACKS_OCAML_STACK_H
 
 #include "bpf/abi.h"
+#include "session/traits.h"
 #include "source/stacks/code_frames.h"
 
 /* C between OCaml, or on top of it. */
@@ -22,7 +23,7 @@ struct ocaml_stack {
 	size_t frames;
 	const struct ocaml_stack_c *c; /* the innermost first */
 	size_t c_count;
-	uint16_t release;    /* enum ebt_release */
+	struct runtime_version version;
 	const char *outer;   /* the name of a frame outside of all others; NULL: none */
 	bool is_combined;    /* the innermost may make several allocations at once, */
 	uint64_t free_words; /* with so many words free above the trigger */

@@ -2,10 +2,12 @@
 /* What a capture says of a process: each field, with a value of its own. */
 #include "format/ebt/items.h"
 
+#include <ebtrace/cursor.h>
 #include <errno.h>
 #include <stdlib.h>
 
 #include "format/ebt/blocks.h"
+#include "session/versions.h"
 #include "tests/tap.h"
 #include "tests/unit/processes_fixture.h"
 
@@ -21,7 +23,7 @@ static bool is_text(const struct capture_text *t, const char *want)
 
 static void fill(struct session *s, struct process *p)
 {
-	p->traits.release = EBT_RELEASE_OCAML_5_1;
+	p->traits.runtime = versions_by_release(EBT_RELEASE_OCAML_5_1);
 	p->page_bytes = 8192;
 	p->usage.known = p->usage.has_peak_rss = true;
 	p->usage.user_ns = 11;

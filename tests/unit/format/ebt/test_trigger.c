@@ -5,6 +5,7 @@
 #include "format/ebt/trigger.h"
 #include "report/parts/ids.h"
 #include "session/kinds.h"
+#include "session/phases.h"
 #include "tests/random.h"
 #include "tests/tap.h"
 #include "tests/unit/processes_fixture.h"

@@ -5,6 +5,7 @@
  * pauses. Times are in microseconds.
  */
 #include "format/ebt/span_watch.h"
+#include "report/parts/ids.h"
 #include "report/stat/model/blame.h"
 #include "report/stat/pause_events.h"
 #include "session/offcpu.h"

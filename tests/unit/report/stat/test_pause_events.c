@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The event of a pause: each of its fields, by the name that outputs give it. Times are in
  * microseconds. */
-#include "report/parts/phases.h"
+#include "report/parts/ids.h"
 #include "report/stat/pause_events.h"
 #include "session/event_args.h"
 #include "session/offcpu.h"
 #include "session/pause_counts.h"
+#include "session/phases.h"
 #include "tests/tap.h"
 #include "tests/unit/processes_fixture.h"
 

@@ -11,6 +11,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "report/parts/ids.h"
 #include "session/language.h"
 #include "tests/tap.h"
 #include "tests/unit/stat_fixture.h"
@@ -293,8 +294,8 @@ static void test_counts(void)
 	struct stat_numbers total;
 	memset(&total, 0, sizeof(total));
 	stat_run_begin(&run, 0);
-	processes_announce(&run.session->processes, 1)->traits.language =
-		&languages[LANGUAGE_OCAML].traits;
+	processes_announce(&run.session->processes, 1)->traits.runtime.language =
+		&language_ocaml.traits;
 	for (size_t i = 0; i < sizeof(busy_run) / sizeof(*busy_run); i++) {
 		struct ebt_event ev = event_of(&busy_run[i]);
 		stat_run_push(&run, &ev);
@@ -306,7 +307,7 @@ static void test_counts(void)
 	const struct stat_phase *full = &n->phases[PHASE_explicit_gc_full_major];
 	is(stat_numbers_minors(n), 1, "a minor collection of two domains is one");
 	is(stat_numbers_majors(n), 2, "so is the end of a major cycle");
-	is(stat_numbers_forced_majors(n), 2, "each forced collection counts");
+	is(stat_numbers_begun(n, TRAITS_FORCED_MAJOR), 2, "each forced collection counts");
 	is(full->total_ns, 10 * US, "a phase inside itself takes its time once");
 	is(full->self_ns, 10 * US, "of which all is its own");
 	is(full->count, 2, "and counts twice");

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What the text of stat says of who ran while pauses waited for a CPU. */
-#include "report/parts/phases.h"
 #include "report/stat/model/blame.h"
 #include "report/stat/stat.h"
 #include "session/offcpu.h"
+#include "session/phases.h"
 #include "tests/tap.h"
 #include "tests/unit/processes_fixture.h"
 

@@ -23,9 +23,9 @@ static int read_image(void *ctx, uint64_t address, void *ret, size_t bytes)
 	return (int)n;
 }
 
-static struct ocaml_memory memory(enum ebt_release release)
+static struct ocaml_memory memory(uint16_t minor)
 {
-	return (struct ocaml_memory){.read = read_image, .release = release};
+	return (struct ocaml_memory){.read = read_image, .version = {.minor = minor}};
 }
 
 static void put(size_t at, const void *data, size_t bytes)
@@ -70,8 +70,7 @@ static bool is_position(unsigned i, const char *function, uint32_t line, uint32_
 
 static void test_layouts(void)
 {
-	struct ocaml_memory older = memory(EBT_RELEASE_OCAML_5_1),
-			    newer = memory(EBT_RELEASE_OCAML_5_3);
+	struct ocaml_memory older = memory(1), newer = memory(3);
 	/* line, begin and end: 20, 8 and 10 bits */
 	uint64_t word = 70000ull << 44 | 200ull << 36 | 900ull << 26;
 	put_descriptor(0, NULL, &word);
@@ -100,7 +99,7 @@ static void test_layouts(void)
 
 static void test_inlined(void)
 {
-	struct ocaml_memory m = memory(EBT_RELEASE_OCAML_5_3);
+	struct ocaml_memory m = memory(3);
 	uint64_t word = 10ull << 51 | 1;
 	put_descriptor(0, NULL, &word);
 	PUT(uint64_t, 264, 20ull << 51 | (512 - 264));
@@ -117,7 +116,7 @@ static void test_allocations(void)
 {
 	static const uint8_t length[] = {1, 3, 0};
 	const uint64_t words[] = {1ull << 51, 2ull << 51, 0};
-	struct ocaml_memory m = memory(EBT_RELEASE_OCAML_5_3);
+	struct ocaml_memory m = memory(3);
 	static const struct {
 		uint64_t free;
 		int allocation;
@@ -143,7 +142,7 @@ static void test_allocations(void)
 
 static void test_damage(void)
 {
-	struct ocaml_memory m = memory(EBT_RELEASE_OCAML_5_3);
+	struct ocaml_memory m = memory(3);
 	uint64_t word = 10ull << 51;
 	unsigned found = 0;
 	put_descriptor(0, NULL, &word);

@@ -4,6 +4,7 @@
  * event, and the totals, must be what they were.
  */
 #include "source/file/capture.h"
+#include <ebtrace/cursor.h>
 
 #include <errno.h>
 #include <fcntl.h>
@@ -15,7 +16,7 @@
 #include "format/ebt/ebt.h"
 #include "session/language.h"
 #include "session/names.h"
-#include "session/release.h"
+#include "session/versions.h"
 #include "stream/loss.h"
 #include "stream/pump.h"
 #include "tests/tap.h"
@@ -86,7 +87,7 @@ static void tell_story(struct viewer *w)
 	strcpy(p->producer, "ocaml 5.1");
 	strcpy(p->comm, "story");
 	strcpy(q->runtime, "other");
-	p->traits = release_traits(EBT_RELEASE_OCAML_5_1);
+	p->traits = versions_traits(versions_by_release(EBT_RELEASE_OCAML_5_1));
 	s->origins = ORIGIN_RING | ORIGIN_BPF;
 	s->run_begin = moment_at(0);
 	s->timebase.at[TIMEBASE_MONOTONIC] = moment_at(0); /* a machine that has just started */
@@ -101,7 +102,7 @@ static void tell_story(struct viewer *w)
 	emit(w, (struct ebt_event){.kind = EBT_UNIT, .pid = 7, .id = 1});
 	processes_set_user_name(&s->processes, 42, 1, "second");
 	emit(w, (struct ebt_event){.kind = EBT_UNIT, .pid = 42, .id = 1});
-	q->traits = release_traits(EBT_RELEASE_OCAML_5_2);
+	q->traits = versions_traits(versions_by_release(EBT_RELEASE_OCAML_5_2));
 	emit(w, (struct ebt_event){.kind = EBT_END, .pid = 7, .id = 48});
 	emit(w, (struct ebt_event){.kind = EBT_LOST, .pid = 7, .arg = {5, 20}});
 	for (unsigned i = 0; i < 2; i++) {
@@ -163,9 +164,8 @@ static bool same_session(const struct session *a, const struct session *b)
 		q = processes_announced(of_b, processes_find(of_b, p->pid));
 		if (!q || strcmp(p->producer, q->producer) || strcmp(p->runtime, q->runtime) ||
 		    strcmp(p->comm, q->comm) || p->traits.raw_phase != q->traits.raw_phase ||
-		    p->traits.language != q->traits.language ||
-		    p->traits.release != q->traits.release || p->usage.known != q->usage.known ||
-		    p->usage.user_ns != q->usage.user_ns ||
+		    !runtime_version_is(p->traits.runtime, q->traits.runtime) ||
+		    p->usage.known != q->usage.known || p->usage.user_ns != q->usage.user_ns ||
 		    p->usage.system_ns != q->usage.system_ns ||
 		    p->usage.peak_rss_bytes != q->usage.peak_rss_bytes ||
 		    p->usage.has_peak_rss != q->usage.has_peak_rss ||
@@ -272,10 +272,9 @@ static void test_older(void)
 	init(&w);
 	is(watcher_read(&w.watch, fd), 0, "an older capture is read");
 	const struct session *s = w.watch.session;
-	const struct traits *t = &processes_next(&s->processes, NULL)->traits;
-	ok(t->language == &languages[LANGUAGE_OCAML].traits &&
-		   t->release == EBT_RELEASE_OCAML_5_3 && t->has_version && t->major == 5 &&
-		   t->minor == 3,
+	struct runtime_version v = processes_next(&s->processes, NULL)->traits.runtime;
+	ok(v.language == &language_ocaml.traits && v.major == 5 && v.minor == 3 &&
+		   versions_release(v) == EBT_RELEASE_OCAML_5_3,
 	   "the runtime and the release are read from its producer's text");
 	ok(!s->run_begin.known && !s->run_end.known && !s->start.known &&
 		   !s->timebase.at[TIMEBASE_REALTIME].known &&

@@ -23,8 +23,6 @@ struct section {
 	uint16_t last_domain;
 };
 
-enum { API_BARRIER, LEAVE_BARRIER, BARRIERS };
-
 /* A stretch in which a pause waited for another domain. */
 struct wait {
 	uint64_t from, to;
@@ -53,7 +51,7 @@ struct lane {
 /* What is kept of a process. */
 struct blamed {
 	struct lane *lanes;
-	struct section *section[BARRIERS]; /* the open one; NULL: none */
+	struct section *section[TRAITS_BARRIERS]; /* the open one; NULL: none */
 	struct thread_times times;
 };
 
@@ -77,11 +75,11 @@ static struct open *open_of(const struct lane *l)
 	return l->clock.now.stopping ? l->clock.now.user : NULL;
 }
 
-static int barrier_of(uint32_t id)
+/* As in struct traits_phase. */
+static unsigned barrier_of(uint32_t id)
 {
-	return id == PHASE_stw_api_barrier	 ? API_BARRIER
-	       : id == PHASE_minor_leave_barrier ? LEAVE_BARRIER
-						 : BARRIERS;
+	const struct traits_phase *p = phases_find(id);
+	return p && p->barrier <= TRAITS_BARRIERS ? p->barrier : 0;
 }
 
 static void drop_section(struct section *s)
@@ -97,15 +95,15 @@ static struct blamed *blamed_of(struct blame *b, uint32_t process)
 }
 
 /* The lane arrives at a barrier. */
-static int arrive(struct blamed *of, struct lane *l, const struct track *t, int barrier,
+static int arrive(struct blamed *of, struct lane *l, const struct track *t, unsigned barrier,
 		  const struct ebt_event *ev)
 {
-	struct section *s = of->section[barrier];
+	struct section **open = &of->section[barrier - 1], *s = *open;
 	drop_section(l->inside);
 	l->inside = NULL;
 	if (s && s->is_closed) {
 		drop_section(s);
-		s = of->section[barrier] = NULL;
+		s = *open = NULL;
 	}
 	if (!s) {
 		s = calloc(1, sizeof(*s));
@@ -113,7 +111,7 @@ static int arrive(struct blamed *of, struct lane *l, const struct track *t, int 
 			return -ENOMEM;
 		s->refs = 1;
 	}
-	of->section[barrier] = s;
+	*open = s;
 	s->refs++;
 	s->last_ns = ev->ts;
 	s->last_lane = t->lane;
@@ -289,7 +287,7 @@ static int on_begin(void *ctx, struct track *t, struct track_span *s, unsigned d
 {
 	struct blame *b = ctx;
 	uint32_t row = phases_row(ev->id);
-	int barrier = barrier_of(ev->id);
+	unsigned barrier = barrier_of(ev->id);
 	(void)depth;
 	if (ev->kind != EBT_BEGIN)
 		return 0;
@@ -297,7 +295,7 @@ static int on_begin(void *ctx, struct track *t, struct track_span *s, unsigned d
 	struct blamed *of = blamed_of(b, t->process);
 	if (!l || !of)
 		return -ENOMEM;
-	if (barrier < BARRIERS) {
+	if (barrier) {
 		int err = arrive(of, l, t, barrier, ev);
 		if (err)
 			return err;
@@ -351,7 +349,7 @@ static int on_end(void *ctx, struct track *t, const struct track_span *s, unsign
 	(void)depth;
 	if (t->span != TRACK_PHASES || !l || !of)
 		return of ? 0 : -ENOMEM;
-	int err = barrier_of(s->id) < BARRIERS ? leave(b, of, l, s->begin_ns) : 0;
+	int err = barrier_of(s->id) ? leave(b, of, l, s->begin_ns) : 0;
 	if (err || !s->user)
 		return err;
 	const struct pause_thread *p =
@@ -432,7 +430,7 @@ static void free_blamed(struct blamed *of)
 	if (!of)
 		return;
 	thread_times_done(&of->times);
-	for (int i = 0; i < BARRIERS; i++)
+	for (unsigned i = 0; i < TRAITS_BARRIERS; i++)
 		drop_section(of->section[i]);
 	free(of);
 }

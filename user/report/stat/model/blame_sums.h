@@ -8,9 +8,8 @@
 #define REPORT_STAT_MODEL_BLAME_SUMS_H
 
 #include "report/parts/blame_parts.h"
-#include "report/parts/ids.h"
-#include "report/parts/phases.h"
 #include "session/pause_counts.h"
+#include "session/phases.h"
 #include "session/stacks.h"
 
 /* Another domain that was waited for; the longest such wait of a pause. */
@@ -55,7 +54,7 @@ struct blame_runner {
 struct blame_sums {
 	bool is_known; /* there was an interval without a CPU */
 	struct blame_runner runners[BLAME_RUNNERS];
-	struct blame_sum total, of_row[PHASES + 1]; /* PHASES: unknown ones */
+	struct blame_sum total, of_row[PHASE_ROWS]; /* by phases_row() */
 	struct longest_pauses longest;
 };
 /* In the order of their ends, each with a reference to its stack. Zeroed memory holds none. */

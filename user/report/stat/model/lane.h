@@ -56,7 +56,7 @@ struct stat_lane {
 	uint32_t open_spans;
 	uint32_t number; /* of the domain; else the tid */
 	struct pauses pauses;
-	uint16_t open[PHASES + 1]; /* of the spans, by row of phases.h */
+	uint16_t open[PHASE_ROWS]; /* of the spans, by phases_row() */
 
 	uint32_t lane;		/* of the registry */
 	struct stat_lane *next; /* of its process */

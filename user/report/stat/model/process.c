@@ -31,7 +31,7 @@ void stat_process_know(struct stat_process *p, const struct session *s)
 	memcpy(p->comm, about->comm, sizeof(p->comm));
 	memcpy(p->producer, about->producer, sizeof(p->producer));
 	p->numbers.usage = about->usage;
-	const struct traits_language *language = about->traits.language;
+	const struct traits_language *language = about->traits.runtime.language;
 	p->heap_is_by_domain = language && language->heap_is_by_domain;
 	p->numbers.minor_is_shared = language && language->minor_is_shared;
 }

@@ -5,9 +5,11 @@
 #include <stdlib.h>
 
 #include "base/array.h"
+#include "report/parts/ids.h"
 #include "report/stat/model/lane.h"
 #include "report/stat/model/mutator.h"
 #include "report/stat/model/sets.h"
+#include "session/kinds.h"
 #include "stream/loss.h"
 
 /*
@@ -89,15 +91,15 @@ static void begin_together(uint32_t *open, uint64_t *count, bool counts)
 		++*count;
 }
 
-static void begin_collection(struct stat_lane *l, uint32_t row, bool counts)
+static void begin_collection(struct stat_lane *l, unsigned roles, bool counts)
 {
 	struct stat_process *p = l->process;
 	struct stat_numbers *n = &p->numbers;
-	if (row == PHASE_major_gc_stw)
+	if (roles & TRAITS_CYCLE)
 		begin_together(&p->majors_open, &n->majors, counts);
-	else if (row == PHASE_compaction)
+	else if (roles & TRAITS_COMPACTION)
 		begin_together(&p->compactions_open, &n->compactions, counts);
-	else if (row == PHASE_minor && counts && ++l->minors > n->lane_minors)
+	else if (roles & TRAITS_MINOR && counts && ++l->minors > n->lane_minors)
 		n->lane_minors = l->minors;
 }
 
@@ -114,13 +116,11 @@ static inline int on_begin(void *ctx, struct track *t, struct track_span *span, 
 	l->process->numbers.phases[row].begun += counts;
 	l->open[row]++;
 	l->open_spans++;
-	unsigned roles = phases_roles(row);
-	if (!roles)
-		return 0;
-	if (roles & PHASES_STOP)
+	const struct traits_phase *phase = phases_at(row);
+	if (phase->stop != TRAITS_RUNS)
 		pause_clock_begin(&l->pauses.clock, stat_stream_clip(s, span->begin_ns));
-	if (roles & PHASES_COLLECTION)
-		begin_collection(l, row, counts);
+	if (phase->roles & TRAITS_COLLECTIONS)
+		begin_collection(l, phase->roles, counts);
 	return 0;
 }
 
@@ -158,11 +158,12 @@ static inline void leave(struct stat_lane *l, uint32_t row)
 {
 	l->open[row]--;
 	l->open_spans--;
-	if (!(phases_roles(row) & PHASES_COLLECTION))
+	unsigned roles = phases_at(row)->roles;
+	if (!(roles & TRAITS_COLLECTIONS))
 		return;
-	if (row == PHASE_major_gc_stw)
+	if (roles & TRAITS_CYCLE)
 		l->process->majors_open--;
-	else if (row == PHASE_compaction)
+	else if (roles & TRAITS_COMPACTION)
 		l->process->compactions_open--;
 }
 
@@ -274,10 +275,8 @@ static void add_words(struct stat_words *w, uint64_t words)
 	w->words += words;
 }
 
-/*
- * OCaml counts each domain's part of the heap; before 5.3, only at the end of a major cycle. With
- * our own probes a domain counts the whole heap.
- */
+/* A domain may count its part of the heap, some versions only at the end of a major cycle, or the whole
+ * heap (heap_is_by_domain). */
 static uint64_t heap_of(const struct stat_lane *l)
 {
 	return l->heap_words ? l->heap_words : l->pool_words + l->large_words;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What pauses were made of, from begins, ends and intervals without a CPU. Times are in microseconds. */
+#include "report/parts/ids.h"
 #include "report/parts/off_cpu.h"
-#include "report/parts/phases.h"
 #include "report/stat/model/blame.h"
 #include "session/offcpu.h"
+#include "session/phases.h"
 #include "tests/random.h"
 #include "tests/tap.h"
 #include "tests/unit/processes_fixture.h"

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/parts/ids.h"
 #include "report/stat/model/snapshot.h"
 #include "tests/tap.h"
 

@@ -5,6 +5,7 @@
  */
 #include <stdio.h>
 
+#include "report/parts/ids.h"
 #include "tests/tap.h"
 #include "tests/unit/stat_fixture.h"
 

@@ -6,6 +6,7 @@
  */
 #include <stdlib.h>
 
+#include "report/parts/ids.h"
 #include "report/stat/model/mutator.h"
 #include "tests/tap.h"
 #include "tests/unit/processes_fixture.h"
