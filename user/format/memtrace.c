@@ -115,6 +115,10 @@ static int put_head(struct memtrace *m, uint32_t process, uint64_t us)
 			      strings_text(strings, t->parameters),
 			      strings_text(strings, t->context)};
 	bool has_words = alloc_trace_has_words(t, strings);
+	char rounded[64];
+	if (has_words) /* they end there */
+		snprintf(rounded, sizeof(rounded), "%.*s",
+			 (int)(strlen(text[2]) - strlen(ALLOC_TRACE_WORDS)), text[2]);
 	m->rounded = has_words ? t->sample_rate : 0;
 	struct ebt_memtrace_info info = {
 		.sample_rate = t->known ? t->sample_rate : 1,
@@ -125,7 +129,7 @@ static int put_head(struct memtrace *m, uint32_t process, uint64_t us)
 			m->session->start.known ? (m->session->start.ns + m->shift_ns) / US_NS : us,
 		.executable = text[0] ? text[0] : p->comm,
 		.host = text[1] ? text[1] : "",
-		.runtime_params = has_words ? ALLOC_TRACE_PERIODIC_ROUNDED
+		.runtime_params = has_words ? rounded
 				  : text[2] ? text[2]
 					    : "",
 		.context = text[3] ? text[3] : "",

@@ -9,6 +9,7 @@
 #include "base/embed.h"
 #include "base/xml.h"
 #include "report/svg.h"
+#include "session/code_language.h"
 
 EMBED(flame_style, "user/report/flame.css");
 EMBED(flame_script, "user/report/flame.js");
@@ -84,12 +85,6 @@ static double to_pixels(const struct drawing *d, double width)
 	return d->whole > 0 ? width / d->whole * (SVG_WIDTH - 2 * SVG_MARGIN) : 0;
 }
 
-static bool is_ocaml(const char *file)
-{
-	const char *dot = strrchr(file, '.');
-	return dot && !strncmp(dot, ".ml", 3);
-}
-
 /* FNV-1a: the colours are the same in every run. */
 static uint32_t hash_of(const char *s, size_t len)
 {
@@ -100,13 +95,13 @@ static uint32_t hash_of(const char *s, size_t len)
 }
 
 /* Functions of one module have one colour: what is before the first "." or "::" of a name, else the
- * file, else the name, which is an OCaml module's own. */
+ * file, else the name, which is a module's own where functions are named by modules. */
 static unsigned colour_of(const struct drawing *d, const struct frame_tree_node *n,
 			  const char *name)
 {
 	size_t len = strcspn(name, ".:");
 	const char *file = strings_text(d->f->tree->session->strings, n->file);
-	if (!name[len] && file && !is_ocaml(file)) {
+	if (!name[len] && file && !code_language_is_near(file)) {
 		name = file;
 		len = strlen(file);
 	}

@@ -6,6 +6,7 @@
 #ifndef SESSION_ALLOC_TRACE_H
 #define SESSION_ALLOC_TRACE_H
 
+#include "session/languages.h"
 #include "session/strings.h"
 #include <stdbool.h>
 #include <stdint.h>
@@ -28,12 +29,13 @@ struct alloc_trace {
 #define ALLOC_TRACE_WEIGHTS "weights=otel_memory"
 
 /*
- * Those of a trace whose samples are periodic: each time that an OCaml domain has allocated so many
- * words. Nothing is known of what became of the objects. Each sample of an object is a word that it
- * stands for; where a format has none but equal samples, they are rounded to those, at random.
+ * Those of a trace whose samples are periodic begin with this, and the name of the language: each time
+ * that a domain of its runtime has allocated so many words. Nothing is known of what became of the
+ * objects. Behind ALLOC_TRACE_WORDS each sample of an object is a word that it stands for; where a
+ * format has none but equal samples, they are rounded to those, at random.
  */
-#define ALLOC_TRACE_PERIODIC	     "periodic=ocaml weights=words"
-#define ALLOC_TRACE_PERIODIC_ROUNDED "periodic=ocaml"
+#define ALLOC_TRACE_PERIODIC "periodic="
+#define ALLOC_TRACE_WORDS    " weights=words"
 
 /*
  * Those of a trace of mem record that lacks something, as its parameters have it; of fixed length.
@@ -63,17 +65,36 @@ static inline bool alloc_trace_is(const struct alloc_trace *t, const struct stri
 	return text && !strcmp(text, parameters);
 }
 
+/* The language in parameters of periodic samples; NULL: they are of others. *ret_words: samples are
+ * words. */
+static inline const struct traits_language *alloc_trace_parse_periodic(const char *text,
+								       bool *ret_words)
+{
+	size_t begin = strlen(ALLOC_TRACE_PERIODIC);
+	if (strncmp(text, ALLOC_TRACE_PERIODIC, begin) != 0)
+		return NULL;
+	size_t len = strcspn(text + begin, " ");
+	const char *rest = text + begin + len;
+	*ret_words = !strcmp(rest, ALLOC_TRACE_WORDS);
+	const struct language *l = languages_find(text + begin, len);
+	return l && l->traits.periodic && (*ret_words || !*rest) ? &l->traits : NULL;
+}
+
+/* The language whose runtime is sampled with a period; NULL: samples are not periodic. */
+static inline const struct traits_language *alloc_trace_periodic(const struct alloc_trace *t,
+								 const struct strings *strings)
+{
+	bool words;
+	const char *text = t->known ? strings_text(strings, t->parameters) : NULL;
+	return text ? alloc_trace_parse_periodic(text, &words) : NULL;
+}
+
 /* Samples are words. */
 static inline bool alloc_trace_has_words(const struct alloc_trace *t, const struct strings *strings)
 {
-	return alloc_trace_is(t, strings, ALLOC_TRACE_PERIODIC);
-}
-
-static inline bool alloc_trace_is_periodic(const struct alloc_trace *t,
-					   const struct strings *strings)
-{
-	return alloc_trace_has_words(t, strings) ||
-	       alloc_trace_is(t, strings, ALLOC_TRACE_PERIODIC_ROUNDED);
+	bool words;
+	const char *text = t->known ? strings_text(strings, t->parameters) : NULL;
+	return text && alloc_trace_parse_periodic(text, &words) && words;
 }
 
 static inline bool alloc_trace_has_weights(const struct alloc_trace *t,
@@ -82,7 +103,7 @@ static inline bool alloc_trace_has_weights(const struct alloc_trace *t,
 	return alloc_trace_is(t, strings, ALLOC_TRACE_WEIGHTS);
 }
 
-/* OCaml's runtime samples an object's header, too, but in its words there is none. */
+/* A trace may count an object's header as sampled, too, which is not among its words. */
 static inline bool alloc_trace_samples_header(const struct alloc_trace *t,
 					      const struct strings *strings)
 {

@@ -116,9 +116,10 @@ static void put_empty(struct buf *b, const struct session *s)
 			    "them have some.\n");
 		return;
 	}
-	if (alloc_trace_is_periodic(&p->alloc_trace, s->strings)) {
-		buf_puts(b, "No allocation of this recording was sampled: no OCaml domain used up "
-			    "half of its minor heap (OCaml 5.0: all of it).\n");
+	const struct traits_language *periodic = alloc_trace_periodic(&p->alloc_trace, s->strings);
+	if (periodic) {
+		report_print(b, "No allocation of this recording was sampled: %s.\n",
+			     periodic->no_samples);
 		return;
 	}
 	struct mem_scale scale = mem_process_scale(p, s->strings, 0);
@@ -196,10 +197,11 @@ bool mem_put_head(struct buf *b, const struct mem_view *v)
 	if (no_rate)
 		buf_puts(b, "Intervals are not known without the rate; --rate P sets it\n");
 	if (m->is_periodic)
-		buf_puts(b, "Sampling is periodic, where an OCaml domain has used up half of its "
-			    "minor heap (OCaml 5.0: all of it), of many such places\nat random: a "
-			    "program that allocates with the same period is misjudged. Nothing is "
-			    "known of what became of objects\n");
+		report_print(b,
+			     "Sampling is periodic, %s, of many such places\nat random: a "
+			     "program that allocates with the same period is misjudged. Nothing is "
+			     "known of what became of objects\n",
+			     first->periodic->periodic);
 	report_put_loss(b, v->session);
 	put_lacks(b, v);
 	if (m->unknown && !m->opt.filter)

@@ -82,8 +82,8 @@ static void put_programs(struct json *j, const struct mem_view *v)
 		put_text(j, "context", strings_text(strings, p->context));
 		json_key_exact(j, "rate", p->scale.rate > 0 ? p->scale.rate : NAN);
 		json_key_double(j, "word_bytes", p->scale.word_bytes);
-		json_key_bool(j, "periodic", p->is_periodic);
-		json_key_known(j, "words_between_samples", p->is_periodic,
+		json_key_bool(j, "periodic", p->periodic);
+		json_key_known(j, "words_between_samples", p->periodic,
 			       (uint64_t)llround(mem_scale_between(&p->scale)));
 		json_key_bool(j, "complete", !p->is_partial);
 		json_key_open(j, "not_recorded", '{');

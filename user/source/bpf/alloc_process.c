@@ -185,10 +185,11 @@ static int receive_ocaml(struct alloc_process *a, const struct alloc_context *of
 	bool is_major = is_rest ? rec->arg[4] != EBT_OCAML_REST_MINOR
 				: rec->head.site == EBT_ALLOC_SITE_OCAML_MAJOR;
 	if (rec->arg[5])
-		set_rate(of, 1 / (double)rec->arg[5], ALLOC_TRACE_PERIODIC,
+		set_rate(of, 1 / (double)rec->arg[5],
+			 ALLOC_TRACE_PERIODIC "ocaml" ALLOC_TRACE_WORDS,
 			 "periodic samples of an OCaml program that was not prepared: nothing is "
 			 "ever collected");
-	if (!alloc_trace_is_periodic(&p->alloc_trace, of->session->strings))
+	if (!alloc_trace_periodic(&p->alloc_trace, of->session->strings))
 		return 0;
 	put_object(ev, EBT_ALLOC, ++a->last_object);
 	ev->arg[1] = rec->arg[2];

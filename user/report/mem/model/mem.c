@@ -132,7 +132,7 @@ static inline uint8_t source_of(const struct ebt_event *ev)
  * that stands for nothing but itself. */
 static inline bool is_exact(const struct mem_process *p, const struct ebt_event *ev)
 {
-	return p->is_periodic && p->scale.weighted &&
+	return p->periodic && p->scale.weighted &&
 	       (!ev->arg[1] || (ev->id == EBT_ALLOC_MAJOR && ev->pos == ev->arg[1] + 1));
 }
 
@@ -154,7 +154,7 @@ static inline void add_alloc(struct mem_process *p, uint32_t row, const struct e
 {
 	mem_count_add(&p->row[row].alloc[source_of(ev)], one);
 	p->has_generations |= ev->id == EBT_ALLOC_MINOR;
-	if (p->is_periodic && ev->id == EBT_ALLOC_MINOR && ev->arg[1]) {
+	if (p->periodic && ev->id == EBT_ALLOC_MINOR && ev->arg[1]) {
 		p->small_samples += (double)one.samples;
 		p->small_squares += (double)one.samples * (double)one.samples;
 	}
@@ -183,7 +183,7 @@ static int count_alloc(struct mem_model *m, const struct ebt_event *ev)
 				  .source = source_of(ev)};
 	if (makes_choice)
 		made.number = number;
-	if (m->has_objects && !p->is_periodic)
+	if (m->has_objects && !p->periodic)
 		return keep_object(m, p, ev, &made);
 	if (m->timeline)
 		mem_timeline_at(m->timeline, ev->ts)->allocated +=
@@ -384,7 +384,7 @@ int mem_model_settle(struct mem_model *m, struct moment now)
 		mem_bands_end(m->bands, m->timeline);
 	m->is_periodic = m->has_words = m->first;
 	for (struct mem_process *p = m->first; p && !err; p = p->next) {
-		m->is_periodic &= p->is_periodic;
+		m->is_periodic &= p->periodic != NULL;
 		m->has_words &= p->scale.weighted;
 		m->has_generations |= p->has_generations;
 		if (m->is_partial)

@@ -209,7 +209,7 @@ struct mem_scale mem_process_scale(const struct process *p, const struct strings
 	bool known = t->known && !has_weights && t->sample_rate >= 1e-18 && t->sample_rate <= 1;
 	struct mem_scale s = {.rate = known ? t->sample_rate : given_rate, .word_bytes = 8};
 	s.weighted = has_weights || s.rate == 0 || alloc_trace_has_words(t, strings);
-	s.by_object = has_weights || alloc_trace_is_periodic(t, strings);
+	s.by_object = has_weights || alloc_trace_periodic(t, strings);
 	if (t->known && t->word_bits >= 8)
 		s.word_bytes = t->word_bits / 8;
 	return s;
@@ -222,9 +222,9 @@ void mem_process_know(struct mem_process *p, const struct session *s)
 	memcpy(p->comm, about->comm, sizeof(p->comm));
 	p->scale = mem_process_scale(about, s->strings, p->given_rate);
 	p->has_weights = alloc_trace_has_weights(t, s->strings);
-	p->is_periodic = alloc_trace_is_periodic(t, s->strings);
+	p->periodic = alloc_trace_periodic(t, s->strings);
 	p->samples_header = alloc_trace_samples_header(t, s->strings);
-	p->has_generations |= p->is_periodic || p->samples_header;
+	p->has_generations |= p->periodic || p->samples_header;
 	p->is_of_memtrace = t->known && !p->scale.weighted;
 	if (p->is_partial)
 		mem_process_doubt(p);

@@ -112,9 +112,11 @@ struct mem_process {
 	/* Of periodic samples of small objects, which stand for more where they are many: their sum, and
 	 * that of their squares. */
 	double small_samples, small_squares;
-	double given_rate;     /* if that of its samples is not known; 0: none */
-	bool has_weights;      /* instead of a rate */
-	bool is_periodic;      /* sampled without knowing what becomes of objects */
+	double given_rate; /* if that of its samples is not known; 0: none */
+	bool has_weights;  /* instead of a rate */
+	/* The language whose runtime is sampled without knowing what becomes of objects; NULL: it
+	 * is not. */
+	const struct traits_language *periodic;
 	bool samples_header;   /* of each object, which is not in its words */
 	bool is_of_memtrace;   /* sampled as memtrace does: each word with a rate that is known */
 	uint32_t *row_of;      /* by stack id: the number of its row, from 1; 0: none */
@@ -236,7 +238,7 @@ static inline bool mem_process_alike(const struct mem_process *a, const struct m
 	struct mem_scale x = a->scale, y = b->scale;
 	x.each = y.each = 0; /* of mem_process_settle() */
 	return mem_scale_same(&x, &y) && a->has_weights == b->has_weights &&
-	       a->is_periodic == b->is_periodic;
+	       a->periodic == b->periodic;
 }
 /* Copies what the registry knows of the process, which it has not released. */
 void mem_process_know(struct mem_process *p, const struct session *s);

@@ -6,8 +6,10 @@
 #include <string.h>
 
 #include "base/demangle.h"
+#include "session/languages.h"
 
-/* The manual page lists them, too. */
+/* Those of no language in particular, or of one without a row (languages.h), which has the others. The
+ * manual page lists all. */
 static const char *const built_in[] = {
 	/* C */
 	"malloc",
@@ -89,17 +91,6 @@ static const char *const built_in[] = {
 	"tc_*alloc",
 	"tcmalloc::*",
 	"ebt_object_*",
-	/* C++ */
-	"operator new",
-	"operator new[[]]",
-	"__cxa_allocate_*",
-	"__gnu_cxx::*",
-	"std::*",
-	/* OCaml's standard library */
-	"Stdlib",
-	"Stdlib.*",
-	"Stdlib__*",
-	"Camlinternal*",
 	/* Rust */
 	"__rust_*alloc*",
 	"__rdl_*alloc*",
@@ -108,16 +99,8 @@ static const char *const built_in[] = {
 	"alloc::vec::*",
 	"alloc::string::*",
 	"alloc::boxed::*",
+	NULL,
 };
-#define BUILT_IN (sizeof(built_in) / sizeof(*built_in))
-
-/* Functions of namespace std whose code is the user's, where the compiler inlined it. */
-static const char *const of_users[] = {
-	"std::_Function_handler::*",
-	"std::thread::_State_impl::*",
-	"std::__invoke*",
-};
-#define OF_USERS (sizeof(of_users) / sizeof(*of_users))
 
 /* Versions of namespace std. */
 static const char *const versions[] = {"__cxx11::", "__1::"};
@@ -224,15 +207,33 @@ static bool matches(const char *glob, const char *name)
 	return !fnmatch(glob, name, 0);
 }
 
-static bool is_built_in(const char *name)
+static bool any_matches(const char *const *globs, const char *name)
 {
-	for (size_t i = 0; i < OF_USERS; i++)
-		if (matches(of_users[i], name))
-			return false;
-	for (size_t i = 0; i < BUILT_IN; i++)
-		if (matches(built_in[i], name))
+	for (; globs && *globs; globs++)
+		if (matches(*globs, name))
 			return true;
 	return false;
+}
+
+/* A function of a language's standard library; *ret_users: its code is the user's all the same. */
+static bool is_of_library(const char *name, bool *ret_users)
+{
+	*ret_users = false;
+	bool is = false;
+	for (const struct language *const *l = languages; *l && !*ret_users; l++) {
+		const struct traits_frames *f = (*l)->traits.frames;
+		*ret_users = f && any_matches(f->of_users, name);
+		is = is || (f && any_matches(f->wrappers, name));
+	}
+	return is && !*ret_users;
+}
+
+static bool is_built_in(const char *name)
+{
+	bool is_users;
+	if (is_of_library(name, &is_users))
+		return true;
+	return !is_users && any_matches(built_in, name);
 }
 
 static bool is_listed(const struct mem_wrappers *w, const char *name)

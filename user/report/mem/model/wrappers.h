@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Wrappers of allocators: functions that allocate for their caller, such as xmalloc, operator new and
- * the standard libraries of C++ and OCaml. A site is the innermost function that is none of them. A
+ * the standard libraries of languages. A site is the innermost function that is none of them. A
  * function without a name that a wrapper calls is one, too.
  *
  * A glob is compared with the name as the linker has it, and with the plain name: that of the source

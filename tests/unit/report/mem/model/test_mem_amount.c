@@ -232,7 +232,7 @@ int main(void)
 	test_sums();
 	test_objects();
 	test_weights();
-	test_periodic(ALLOC_TRACE_PERIODIC_ROUNDED, false);
-	test_periodic(ALLOC_TRACE_PERIODIC, true);
+	test_periodic(ALLOC_TRACE_PERIODIC "ocaml", false);
+	test_periodic(ALLOC_TRACE_PERIODIC "ocaml" ALLOC_TRACE_WORDS, true);
 	return tap_done();
 }
