@@ -43,14 +43,14 @@ struct row {
 
 static const struct row rows[] = {
 	{"markers", "markers", "trace, stat: events with thread and CPU", BPF_MARKERS, false},
-	{"ocaml_probes", "OCaml probes", "programs that were not prepared", BPF_OCAML, false},
+	{"ocaml_probes", "OCaml probes", "programs that were not prepared", BPF_RUNTIME_EVENTS, false},
 	{"children", "children", "what a traced process starts", BPF_CHILDREN, false},
 	{"stacks", "stacks", "--stack, stat --blame", BPF_STACKS, false},
 	{"blame", "blame", "--blame: when threads do not run", BPF_BLAME, false},
 	{"page_faults", "page faults", "--blame=faults: their time", BPF_FAULTS, false},
 	{"allocation_markers", "allocation markers", "mem -p, mem record -p", BPF_ALLOCS, false},
 	{"allocation_sites", "allocation sites", "mem -p of OCaml that was not prepared",
-	 BPF_OCAML_ALLOCS, false},
+	 BPF_RUNTIME_ALLOCS, false},
 	{"pages", "pages", "pages -p, trace --pages", BPF_PAGES, false},
 	{"page_sizes", "page sizes", "pages: faults of huge pages", BPF_PAGE_SIZES, true},
 };

@@ -87,9 +87,9 @@ static bool report_missed(const struct probing *p)
 {
 	static const char *const probes[BPF_FEATURES] = {
 		[BPF_MARKERS] = "markers",
-		[BPF_OCAML] = "functions of OCaml's runtime",
+		[BPF_RUNTIME_EVENTS] = "functions of OCaml's runtime",
 		[BPF_ALLOCS] = "markers of sampled allocations",
-		[BPF_OCAML_ALLOCS] = "allocations of OCaml",
+		[BPF_RUNTIME_ALLOCS] = "allocations of OCaml",
 	};
 	enum bpf_feature f;
 	const struct bpf_refusal *why;
@@ -324,8 +324,8 @@ enum engine_end probing_check_ends(const struct probing *p)
 	struct bpf_counts counts = {0};
 	if (p->source)
 		bpf_source_counts(p->source, &counts);
-	if (!o->needs_ends || o->wait || !counts.ocaml_sites ||
-	    counts.alloc_sites > counts.ocaml_sites)
+	if (!o->needs_ends || o->wait || !counts.unprepared_sites ||
+	    counts.alloc_sites > counts.unprepared_sites)
 		return ENGINE_OK;
 	messages_error(&p->engine->session->messages,
 		       "%s needs to know when objects are collected; periodic samples of a program "

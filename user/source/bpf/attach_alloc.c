@@ -163,12 +163,12 @@ static int plan(void *state, bool shared, struct attach_plan *ret)
 			a->pid, refused, plural(refused), plural_of(refused, "is", "are"),
 			EBT_ALLOC_SITES);
 	a->env->alloc_sites += ret->sites;
-	return ret->sites ? a->env->set_allocs(a->env->ctx, ret->key, &file) : 0;
+	return ret->sites ? a->env->set(a->env->ctx, BPF_TABLE_ALLOC_FILES, ret->key, &file) : 0;
 }
 
 static void unplan(struct attach_env *env, uint32_t key)
 {
-	env->set_allocs(env->ctx, key, NULL);
+	env->set(env->ctx, BPF_TABLE_ALLOC_FILES, key, NULL);
 }
 
 /* The sites are the file's. */

@@ -187,7 +187,11 @@ static int plan(void *state, bool shared, struct attach_plan *ret)
 		ret->site[i].cookie = EBT_OCAML_COOKIE(ret->key, from->function,
 						       in_ax ? EBT_OCAML_FLAG_IN_AX : 0);
 	}
-	int err = o->env->set_runtime(o->env->ctx, ret->key, &r);
+	static const uint64_t none;
+	struct attach_env *env = o->env;
+	int err = shared ? env->set(env->ctx, BPF_TABLE_FOREIGN, ret->key, &none) : 0;
+	if (!err)
+		err = env->set(env->ctx, BPF_TABLE_RUNTIMES, ret->key, &r);
 	if (!err)
 		report_lacks(o);
 	return err;
@@ -195,7 +199,8 @@ static int plan(void *state, bool shared, struct attach_plan *ret)
 
 static void unplan(struct attach_env *env, uint32_t key)
 {
-	env->set_runtime(env->ctx, key, NULL);
+	env->set(env->ctx, BPF_TABLE_RUNTIMES, key, NULL);
+	env->set(env->ctx, BPF_TABLE_FOREIGN, key, NULL);
 }
 
 /* Another program's runtime lies elsewhere. */
@@ -207,7 +212,7 @@ static bool survives_exec(void *state)
 
 const struct attacher attach_ocaml = {
 	.name = "ocaml",
-	.program = BPF_PROBE_OCAML,
+	.program = BPF_PROBE_RUNTIME,
 	.changes = true,
 	.match = match,
 	.begin = begin,

@@ -133,13 +133,14 @@ static int plan(void *state, bool shared, struct attach_plan *ret)
 		ret->site[i].cookie = EBT_OCAML_ALLOC_COOKIE(ret->key, function_of(from->function));
 	}
 	o->env->alloc_sites += ret->sites;
-	o->env->ocaml_sites += ret->sites;
-	return o->env->set_ocaml_allocs(o->env->ctx, ret->key, &allocs);
+	o->env->unprepared_sites += ret->sites;
+	return o->env->set(o->env->ctx, BPF_TABLE_RUNTIME_ALLOCS, ret->key, &allocs);
 }
 
 static void unplan(struct attach_env *env, uint32_t key)
 {
-	env->set_ocaml_allocs(env->ctx, key, NULL);
+	env->report_rest(env->ctx, key);
+	env->set(env->ctx, BPF_TABLE_RUNTIME_ALLOCS, key, NULL);
 }
 
 /* Another program's runtime lies elsewhere. */
@@ -151,7 +152,7 @@ static bool survives_exec(void *state)
 
 const struct attacher attach_ocaml_alloc = {
 	.name = "OCaml allocations",
-	.program = BPF_PROBE_OCAML_ALLOC,
+	.program = BPF_PROBE_RUNTIME_ALLOC,
 	.samples = true,
 	.match = match,
 	.begin = begin,

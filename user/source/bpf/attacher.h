@@ -7,7 +7,6 @@
 #ifndef SOURCE_BPF_ATTACHER_H
 #define SOURCE_BPF_ATTACHER_H
 
-#include <ebtrace/cursor.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -19,29 +18,32 @@
 
 enum bpf_probe {
 	BPF_PROBE_MARKER,
-	BPF_PROBE_OCAML,
+	BPF_PROBE_RUNTIME,
 	BPF_PROBE_ALLOC,
-	BPF_PROBE_OCAML_ALLOC,
+	BPF_PROBE_RUNTIME_ALLOC,
 	BPF_PROBES
 };
 
+/* Maps of the BPF programs, and what each holds (bpf/abi.h) by which key. */
+enum bpf_table {
+	BPF_TABLE_RUNTIMES,	  /* struct ebt_ocaml_runtime, by the runtime's key */
+	BPF_TABLE_FOREIGN,	  /* for each CPU a u64, by the key of a shared runtime */
+	BPF_TABLE_ALLOC_FILES,	  /* struct ebt_alloc_file, by the file's key */
+	BPF_TABLE_RUNTIME_ALLOCS, /* struct ebt_ocaml_allocs, by the runtime's key */
+	BPF_TABLE_DOMAINS,	  /* struct ebt_ocaml_domain, by that << 32 | the domain's number */
+	BPF_TABLES
+};
+
 struct memory_reader;
-struct ebt_alloc_file;
-struct ebt_ocaml_allocs;
-struct ebt_ocaml_runtime;
 
 #define ATTACH_REPORTED 16
 
 /* The options of a run, and the kernel functions that attachers need. */
 struct attach_env {
-	/* Stores the addresses of an OCaml runtime for the BPF program under this key; NULL:
-	 * removes them. 0 or -errno. */
-	int (*set_runtime)(void *ctx, uint32_t key, const struct ebt_ocaml_runtime *r);
-	/* The same of a file's sites of sampled allocations. */
-	int (*set_allocs)(void *ctx, uint32_t key, const struct ebt_alloc_file *file);
-	/* The same of a runtime whose allocations are probed; NULL: what no sample stands for is
-	 * reported, too. */
-	int (*set_ocaml_allocs)(void *ctx, uint32_t key, const struct ebt_ocaml_allocs *r);
+	/* As bpf_kernel_set(). */
+	int (*set)(void *ctx, enum bpf_table table, uint64_t key, const void *value);
+	/* Of a runtime whose allocations are probed: reports what no sample stands for. */
+	void (*report_rest)(void *ctx, uint32_t key);
 	void *ctx;
 	const struct messages *messages;
 	struct memory_reader *memory; /* see struct bpf_options */
@@ -50,21 +52,21 @@ struct attach_env {
 	/* Called before a file is shared: false if a process that is not traced runs it, and so
 	 * would pay for the probes. NULL: that does not matter. */
 	bool (*is_ours)(void *ctx, uint64_t dev, uint64_t inode);
-	bool allocs;		  /* attach to markers of sampled allocations */
-	bool allocs_only;	  /* and to nothing else */
-	bool no_probes;		  /* to nothing at all */
-	bool stacks;		  /* events get their stacks */
-	uint64_t unwanted;	  /* kinds that may be missing, bits by enum ebt_kind */
-	uint32_t alloc_sites;	  /* of them that were planned so far */
-	uint32_t ocaml_sites;	  /* of these, in OCaml programs without such markers */
-	bool watermark_only;	  /* no events: only markers that wake the reader of rings */
-	bool no_ring_request;	  /* do not switch rings on */
-	bool ring_request_always; /* also of processes under a seccomp filter */
-	bool no_ring;		  /* probe programs even if their own ring is on */
-	uint64_t own_ring_ns;	  /* time for a process to switch its own ring on */
-	unsigned absent;	  /* programs that are not loaded, a bit for each enum bpf_probe */
-	unsigned missed;	  /* of these, the ones that some process would have needed */
-	struct runtime_version runtime; /* of all OCaml runtimes; zeroes: as found in each */
+	bool allocs;		   /* attach to markers of sampled allocations */
+	bool allocs_only;	   /* and to nothing else */
+	bool no_probes;		   /* to nothing at all */
+	bool stacks;		   /* events get their stacks */
+	uint64_t unwanted;	   /* kinds that may be missing, bits by enum ebt_kind */
+	uint32_t alloc_sites;	   /* of them that were planned so far */
+	uint32_t unprepared_sites; /* of these, in programs without such markers */
+	bool watermark_only;	   /* no events: only markers that wake the reader of rings */
+	bool no_ring_request;	   /* do not switch rings on */
+	bool ring_request_always;  /* also of processes under a seccomp filter */
+	bool no_ring;		   /* probe programs even if their own ring is on */
+	uint64_t own_ring_ns;	   /* time for a process to switch its own ring on */
+	unsigned absent;	   /* programs that are not loaded, a bit for each enum bpf_probe */
+	unsigned missed;	   /* of these, the ones that some process would have needed */
+	struct runtime_version runtime; /* of all runtimes; zeroes: as found in each */
 	/* The files of which it was reported last that they are not probed, by hash_file(). */
 	uint64_t reported[ATTACH_REPORTED];
 	unsigned reports;
@@ -116,9 +118,6 @@ struct attacher {
 	bool (*survives_exec)(void *state);
 	void (*end)(void *state);
 };
-
-extern const struct attacher attach_markers, attach_ocaml, attach_alloc, attach_ocaml_alloc;
-#define ATTACHERS 4
 
 /* Whether it was said of the file that it is not probed: one line is enough for all its processes.
  * From then on it was. */

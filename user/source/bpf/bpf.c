@@ -5,9 +5,9 @@
 #include "base/log.h"
 #include "proc/process.h"
 #include "proc/timens.h"
+#include "source/bpf/alloc_rest.h"
 #include "source/bpf/kernel.h"
 #include "source/bpf/link_keeper.h"
-#include "source/bpf/ocaml.h"
 #include "source/bpf/other_users.h"
 #include "source/bpf/reason.h"
 #include "source/bpf/records.h"
@@ -327,22 +327,15 @@ static int attach_link(void *ctx, enum bpf_probe program, int file, pid_t pid,
 	return fd;
 }
 
-static int set_runtime(void *ctx, uint32_t key, const struct ebt_ocaml_runtime *r)
+static int set_table(void *ctx, enum bpf_table table, uint64_t key, const void *value)
 {
-	return bpf_kernel_set_runtime(((struct bpf_source *)ctx)->kernel, key, r);
+	return bpf_kernel_set(((struct bpf_source *)ctx)->kernel, table, key, value);
 }
 
-static int set_allocs(void *ctx, uint32_t key, const struct ebt_alloc_file *file)
-{
-	return bpf_kernel_set_allocs(((struct bpf_source *)ctx)->kernel, key, file);
-}
-
-static int set_ocaml_allocs(void *ctx, uint32_t key, const struct ebt_ocaml_allocs *r)
+static void report_rest(void *ctx, uint32_t key)
 {
 	struct bpf_source *s = ctx;
-	if (!r)
-		bpf_ocaml_rest(s->kernel, s->opt.memory, &s->records, key);
-	return bpf_kernel_set_ocaml_allocs(s->kernel, key, r);
+	bpf_alloc_rest(s->kernel, s->opt.memory, &s->records, key);
 }
 
 static uint64_t count_foreign(void *ctx, uint32_t key)
@@ -400,9 +393,8 @@ static struct attach_env env_of(struct bpf_source *s)
 	unsigned has = bpf_kernel_features(s->kernel);
 	return (struct attach_env){
 		.messages = &s->session->messages,
-		.set_runtime = set_runtime,
-		.set_allocs = set_allocs,
-		.set_ocaml_allocs = set_ocaml_allocs,
+		.set = set_table,
+		.report_rest = report_rest,
 		.ctx = s,
 		.memory = opt->memory,
 		.share = !opt->no_follow && s->counts.multi,
@@ -474,13 +466,13 @@ static unsigned wanted_features(const struct bpf_options *opt)
 	if (opt->pages)
 		return set | BPF_FEATURE(BPF_PAGES) | BPF_FEATURE(BPF_PAGE_SIZES);
 	if (!opt->no_probes)
-		set |= BPF_FEATURE(BPF_MARKERS) | BPF_FEATURE(BPF_OCAML);
+		set |= BPF_FEATURE(BPF_MARKERS) | BPF_FEATURE(BPF_RUNTIME_EVENTS);
 	if (!opt->no_probes && opt->stacks)
 		set |= BPF_FEATURE(BPF_STACKS);
 	if (opt->allocs)
 		set |= BPF_FEATURE(BPF_ALLOCS);
 	if (opt->allocs_only)
-		set |= BPF_FEATURE(BPF_OCAML_ALLOCS);
+		set |= BPF_FEATURE(BPF_RUNTIME_ALLOCS);
 	if (opt->offcpu)
 		set |= BPF_FEATURE(BPF_BLAME);
 	if (opt->faults)
@@ -494,10 +486,10 @@ static unsigned main_features(const struct bpf_options *opt)
 	if (opt->pages)
 		return BPF_FEATURE(BPF_PAGES);
 	if (opt->allocs_only)
-		return BPF_FEATURE(BPF_ALLOCS) | BPF_FEATURE(BPF_OCAML_ALLOCS);
+		return BPF_FEATURE(BPF_ALLOCS) | BPF_FEATURE(BPF_RUNTIME_ALLOCS);
 	if (opt->needs_markers)
 		return BPF_FEATURE(BPF_MARKERS);
-	return BPF_FEATURE(BPF_MARKERS) | BPF_FEATURE(BPF_OCAML) | BPF_FEATURE(BPF_BLAME);
+	return BPF_FEATURE(BPF_MARKERS) | BPF_FEATURE(BPF_RUNTIME_EVENTS) | BPF_FEATURE(BPF_BLAME);
 }
 
 /* 0, or why nothing of what is asked for can be done: -errno. */
@@ -794,6 +786,6 @@ void bpf_source_counts(struct source *base, struct bpf_counts *ret)
 	ret->dropped_stacks = dropped.stacks;
 	ret->sites = bpf_traced_sites(&s->traced);
 	ret->alloc_sites = s->traced.by.env.alloc_sites;
-	ret->ocaml_sites = s->traced.by.env.ocaml_sites;
+	ret->unprepared_sites = s->traced.by.env.unprepared_sites;
 	ret->pages = s->pages.out.counts;
 }

@@ -63,14 +63,14 @@ struct bpf_options {
 };
 
 struct bpf_counts {
-	uint64_t dropped_in_ring; /* lost from the BPF ring buffer, but present in a ring */
-	uint64_t dropped;	  /* lost, and in no ring; also emitted as EBT_LOST */
-	uint64_t dropped_stacks;  /* of events, which may be there without */
-	uint64_t events;	  /* received */
-	uint32_t sites;		  /* attached now, in all processes */
-	uint32_t alloc_sites;	  /* of sampled allocations, attached so far */
-	uint32_t ocaml_sites;	  /* of these, where nothing is known of when objects end */
-	bool multi;		  /* uprobe_multi links, else perf-event links */
+	uint64_t dropped_in_ring;  /* lost from the BPF ring buffer, but present in a ring */
+	uint64_t dropped;	   /* lost, and in no ring; also emitted as EBT_LOST */
+	uint64_t dropped_stacks;   /* of events, which may be there without */
+	uint64_t events;	   /* received */
+	uint32_t sites;		   /* attached now, in all processes */
+	uint32_t alloc_sites;	   /* of sampled allocations, attached so far */
+	uint32_t unprepared_sites; /* of these, where nothing is known of when objects end */
+	bool multi;		   /* uprobe_multi links, else perf-event links */
 	struct page_counts pages;
 };
 

@@ -372,9 +372,6 @@ static void attachment_end(struct bpf_links *l, struct attach_env *env, struct a
 	*a = (struct attachment){0};
 }
 
-static const struct attacher *const attachers[ATTACHERS] = {&attach_markers, &attach_ocaml,
-							    &attach_alloc, &attach_ocaml_alloc};
-
 /* Files of one process that are remembered. One that maps and unmaps ever new files has no other
  * limit; what it maps beyond is not looked into, which is reported. */
 #define MAX_FILES INSPECT_MAPPINGS

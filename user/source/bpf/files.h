@@ -11,7 +11,7 @@
 #include "base/map.h"
 #include "base/ptrmap.h"
 #include "proc/maps.h"
-#include "source/bpf/attacher.h"
+#include "source/bpf/attachers.h"
 
 struct bpf_links {
 	/* Links the sites of a file in `pid` (<= 0: in all processes): a descriptor, or -errno.

@@ -53,9 +53,9 @@ struct bpf_kernel {
 static const char *const programs[BPF_FEATURES][MAX_PROGRAMS + 1] = {
 	[BPF_CHILDREN] = {"ebt_process_fork", "ebt_process_exec", "ebt_process_exit"},
 	[BPF_MARKERS] = {"ebt_marker"},
-	[BPF_OCAML] = {"ebt_ocaml_function"},
+	[BPF_RUNTIME_EVENTS] = {"ebt_ocaml_function"},
 	[BPF_ALLOCS] = {"ebt_alloc"},
-	[BPF_OCAML_ALLOCS] = {"ebt_ocaml_alloc"},
+	[BPF_RUNTIME_ALLOCS] = {"ebt_ocaml_alloc"},
 	[BPF_PAGES] = {"ebt_enter_munmap", "ebt_enter_mmap", "ebt_enter_mremap", "ebt_enter_brk",
 		       "ebt_enter_madvise", "ebt_leave_munmap", "ebt_leave_mmap",
 		       "ebt_leave_mremap", "ebt_leave_brk", "ebt_leave_madvise"},
@@ -88,11 +88,11 @@ static int log_libbpf(enum libbpf_print_level level, const char *fmt, va_list ap
 static struct bpf_program *program_of(const struct bpf_kernel *k, enum bpf_probe which)
 {
 	switch (which) {
-	case BPF_PROBE_OCAML:
+	case BPF_PROBE_RUNTIME:
 		return k->skel->progs.ebt_ocaml_function;
 	case BPF_PROBE_ALLOC:
 		return k->skel->progs.ebt_alloc;
-	case BPF_PROBE_OCAML_ALLOC:
+	case BPF_PROBE_RUNTIME_ALLOC:
 		return k->skel->progs.ebt_ocaml_alloc;
 	default:
 		return k->skel->progs.ebt_marker;
@@ -132,9 +132,9 @@ static int start_keeper(struct bpf_kernel *k)
 		.make = make_link,
 		.ctx = k,
 		.fds = {bpf_program__fd(program_of(k, BPF_PROBE_MARKER)),
-			bpf_program__fd(program_of(k, BPF_PROBE_OCAML)),
+			bpf_program__fd(program_of(k, BPF_PROBE_RUNTIME)),
 			bpf_program__fd(program_of(k, BPF_PROBE_ALLOC)),
-			bpf_program__fd(program_of(k, BPF_PROBE_OCAML_ALLOC))},
+			bpf_program__fd(program_of(k, BPF_PROBE_RUNTIME_ALLOC))},
 	};
 	return link_keeper_new(&maker, &k->keeper);
 }
@@ -181,12 +181,12 @@ void bpf_kernel_stop_links(struct bpf_kernel *k)
 enum bpf_feature bpf_feature_of(enum bpf_probe probe)
 {
 	switch (probe) {
-	case BPF_PROBE_OCAML:
-		return BPF_OCAML;
+	case BPF_PROBE_RUNTIME:
+		return BPF_RUNTIME_EVENTS;
 	case BPF_PROBE_ALLOC:
 		return BPF_ALLOCS;
-	case BPF_PROBE_OCAML_ALLOC:
-		return BPF_OCAML_ALLOCS;
+	case BPF_PROBE_RUNTIME_ALLOC:
+		return BPF_RUNTIME_ALLOCS;
 	default:
 		return BPF_MARKERS;
 	}
@@ -224,54 +224,64 @@ void bpf_kernel_detach(struct bpf_kernel *k)
 
 /* ---- maps ---- */
 
-int bpf_kernel_set_runtime(struct bpf_kernel *k, uint32_t key, const struct ebt_ocaml_runtime *r)
+static struct bpf_map *map_of(const struct bpf_kernel *k, enum bpf_table table)
 {
-	int map = bpf_map__fd(k->skel->maps.ebt_ocaml);
-	int foreign = bpf_map__fd(k->skel->maps.ebt_foreign);
-	if (!r) {
-		bpf_map_delete_elem(map, &key);
-		bpf_map_delete_elem(foreign, &key);
+	struct bpf_map *const maps[BPF_TABLES] = {
+		[BPF_TABLE_RUNTIMES] = k->skel->maps.ebt_ocaml,
+		[BPF_TABLE_FOREIGN] = k->skel->maps.ebt_foreign,
+		[BPF_TABLE_ALLOC_FILES] = k->skel->maps.ebt_alloc_files,
+		[BPF_TABLE_RUNTIME_ALLOCS] = k->skel->maps.ebt_ocaml_allocs,
+		[BPF_TABLE_DOMAINS] = k->skel->maps.ebt_ocaml_domains,
+	};
+	return maps[table];
+}
+
+/* A key in the size that the map has it in. */
+union key {
+	uint32_t word;
+	uint64_t words;
+};
+
+static union key key_of(const struct bpf_map *map, uint64_t key)
+{
+	return bpf_map__key_size(map) == sizeof(uint32_t) ? (union key){.word = (uint32_t)key}
+							  : (union key){.words = key};
+}
+
+/* The value of a map that has one for each CPU: the same for all. */
+static int set_each_cpu(const struct bpf_kernel *k, int map, const union key *key,
+			const void *value, size_t bytes)
+{
+	size_t room = (bytes + 7) / 8 * 8;
+	char *values = calloc((size_t)k->cpus, room);
+	for (int i = 0; values && i < k->cpus; i++)
+		memcpy(values + (size_t)i * room, value, bytes);
+	int err = !values ? -ENOMEM : bpf_map_update_elem(map, key, values, BPF_ANY) ? -errno : 0;
+	free(values);
+	return err;
+}
+
+int bpf_kernel_set(struct bpf_kernel *k, enum bpf_table table, uint64_t key, const void *value)
+{
+	struct bpf_map *map = map_of(k, table);
+	union key of_map = key_of(map, key);
+	int fd = bpf_map__fd(map);
+	if (value && bpf_map__type(map) == BPF_MAP_TYPE_PERCPU_HASH)
+		return set_each_cpu(k, fd, &of_map, value, bpf_map__value_size(map));
+	int err = value ? bpf_map_update_elem(fd, &of_map, value, BPF_ANY)
+			: bpf_map_delete_elem(fd, &of_map);
+	err = err ? -errno : 0;
+	/* Threads have cached what they found there. */
+	if (!value && table == BPF_TABLE_RUNTIMES)
 		__atomic_fetch_add(&k->skel->bss->ebt_ocaml_generation, 1, __ATOMIC_RELEASE);
-		return 0;
-	}
-	if (r->slot == EBT_NO_SLOT) {
-		uint64_t *zero = calloc((size_t)k->cpus, sizeof(*zero));
-		int err = zero && !bpf_map_update_elem(foreign, &key, zero, BPF_ANY) ? 0 : -ENOMEM;
-		free(zero);
-		if (err)
-			return err;
-	}
-	return bpf_map_update_elem(map, &key, r, BPF_ANY) ? -errno : 0;
+	return err;
 }
 
-int bpf_kernel_set_allocs(struct bpf_kernel *k, uint32_t key, const struct ebt_alloc_file *file)
+int bpf_kernel_get(const struct bpf_kernel *k, enum bpf_table table, uint64_t key, void *ret)
 {
-	int map = bpf_map__fd(k->skel->maps.ebt_alloc_files);
-	int err = file ? bpf_map_update_elem(map, &key, file, BPF_ANY)
-		       : bpf_map_delete_elem(map, &key);
-	return err ? -errno : 0;
-}
-
-int bpf_kernel_set_ocaml_allocs(struct bpf_kernel *k, uint32_t key,
-				const struct ebt_ocaml_allocs *r)
-{
-	int map = bpf_map__fd(k->skel->maps.ebt_ocaml_allocs);
-	int err = r ? bpf_map_update_elem(map, &key, r, BPF_ANY) : bpf_map_delete_elem(map, &key);
-	return err ? -errno : 0;
-}
-
-bool bpf_kernel_get_ocaml_allocs(const struct bpf_kernel *k, uint32_t key,
-				 struct ebt_ocaml_allocs *ret)
-{
-	return !bpf_map_lookup_elem(bpf_map__fd(k->skel->maps.ebt_ocaml_allocs), &key, ret);
-}
-
-bool bpf_kernel_take_domain(struct bpf_kernel *k, uint32_t key, uint32_t number,
-			    struct ebt_ocaml_domain *ret)
-{
-	uint64_t id = (uint64_t)key << 32 | number;
-	int map = bpf_map__fd(k->skel->maps.ebt_ocaml_domains);
-	return !bpf_map_lookup_elem(map, &id, ret) && !bpf_map_delete_elem(map, &id);
+	const struct bpf_map *map = map_of(k, table);
+	union key of_map = key_of(map, key);
+	return bpf_map_lookup_elem(bpf_map__fd(map), &of_map, ret) ? -errno : 0;
 }
 
 uint64_t bpf_kernel_foreign(struct bpf_kernel *k, uint32_t key)

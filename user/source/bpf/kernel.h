@@ -21,24 +21,24 @@ struct bpf_kernel;
 /* What the programs do. Each feature has programs of its own, and a kernel that refuses them, or a
  * user who may not load them, lacks that feature alone. */
 enum bpf_feature {
-	BPF_CHILDREN,	  /* report forks, exec and exits of traced processes */
-	BPF_MARKERS,	  /* events of USDT markers */
-	BPF_OCAML,	  /* events of functions of OCaml's runtime */
-	BPF_ALLOCS,	  /* markers of sampled allocations */
-	BPF_OCAML_ALLOCS, /* allocations of OCaml programs without such markers */
-	BPF_STACKS,	  /* events get their stacks */
-	BPF_PAGES,	  /* changes of pages, by faults and system calls */
-	BPF_PAGE_SIZES,	  /* faults of huge pages count as such, and the zero page does not count */
-	BPF_BLAME,	  /* intervals in which threads do not run */
-	BPF_FAULTS,	  /* the time of page faults; needs BPF_BLAME */
+	BPF_CHILDREN,	    /* report forks, exec and exits of traced processes */
+	BPF_MARKERS,	    /* events of USDT markers */
+	BPF_RUNTIME_EVENTS, /* events of functions of runtimes */
+	BPF_ALLOCS,	    /* markers of sampled allocations */
+	BPF_RUNTIME_ALLOCS, /* allocations of programs without such markers, by their runtime */
+	BPF_STACKS,	    /* events get their stacks */
+	BPF_PAGES,	    /* changes of pages, by faults and system calls */
+	BPF_PAGE_SIZES, /* faults of huge pages count as such, and the zero page does not count */
+	BPF_BLAME,	/* intervals in which threads do not run */
+	BPF_FAULTS,	/* the time of page faults; needs BPF_BLAME */
 	BPF_FEATURES
 };
 
 /* Sets of features. */
 #define BPF_FEATURE(f) (1u << (f))
-#define BPF_PROBE_FEATURES                                                             \
-	(BPF_FEATURE(BPF_MARKERS) | BPF_FEATURE(BPF_OCAML) | BPF_FEATURE(BPF_ALLOCS) | \
-	 BPF_FEATURE(BPF_OCAML_ALLOCS))
+#define BPF_PROBE_FEATURES                                                                      \
+	(BPF_FEATURE(BPF_MARKERS) | BPF_FEATURE(BPF_RUNTIME_EVENTS) | BPF_FEATURE(BPF_ALLOCS) | \
+	 BPF_FEATURE(BPF_RUNTIME_ALLOCS))
 /* The feature of the program of a kind of probe. */
 enum bpf_feature bpf_feature_of(enum bpf_probe probe);
 
@@ -94,19 +94,10 @@ int bpf_kernel_attach(struct bpf_kernel *k, enum bpf_probe program, int file, pi
 void bpf_kernel_stop_links(struct bpf_kernel *k);
 void bpf_kernel_detach(struct bpf_kernel *k); /* processes are not traced any more */
 
-/* What the program knows of an OCaml runtime; NULL: nothing any more. 0 or -errno. */
-int bpf_kernel_set_runtime(struct bpf_kernel *k, uint32_t key, const struct ebt_ocaml_runtime *r);
-/* The same of the sites of sampled allocations of a file. */
-int bpf_kernel_set_allocs(struct bpf_kernel *k, uint32_t key, const struct ebt_alloc_file *file);
-/* The same of a runtime whose allocations are probed. */
-int bpf_kernel_set_ocaml_allocs(struct bpf_kernel *k, uint32_t key,
-				const struct ebt_ocaml_allocs *r);
-/* What the program has written there. False: there is none. */
-bool bpf_kernel_get_ocaml_allocs(const struct bpf_kernel *k, uint32_t key,
-				 struct ebt_ocaml_allocs *ret);
-/* Removes a domain of such a runtime. False: it has allocated nothing. */
-bool bpf_kernel_take_domain(struct bpf_kernel *k, uint32_t key, uint32_t number,
-			    struct ebt_ocaml_domain *ret);
+/* Stores a value in a map, for all CPUs if the map has one for each; NULL: removes it. 0 or -errno. */
+int bpf_kernel_set(struct bpf_kernel *k, enum bpf_table table, uint64_t key, const void *value);
+/* Copies a value, of a map that has one for all CPUs. 0; -ENOENT: there is none; -errno. */
+int bpf_kernel_get(const struct bpf_kernel *k, enum bpf_table table, uint64_t key, void *ret);
 /* Hits of a shared runtime by processes that are not traced. */
 uint64_t bpf_kernel_foreign(struct bpf_kernel *k, uint32_t key);
 

@@ -3,6 +3,7 @@
  * What comes out of the BPF ring buffer, on its way to lanes, without the kernel: records are made
  * here, and the traced processes are this one and a child.
  */
+#include <ebtrace/cursor.h>
 #include <errno.h>
 #include <signal.h>
 #include <sys/wait.h>

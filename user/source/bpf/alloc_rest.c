@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "source/bpf/ocaml.h"
+#include "source/bpf/alloc_rest.h"
 
 #include "base/clock.h"
 #include "base/log.h"
@@ -56,18 +56,20 @@ static void add_rest(struct bpf_records *in, const struct ebt_ocaml_allocs *r,
 		bpf_records_receive(in, &rec, sizeof(rec));
 }
 
-void bpf_ocaml_rest(struct bpf_kernel *k, struct memory_reader *memory, struct bpf_records *in,
+void bpf_alloc_rest(struct bpf_kernel *k, struct memory_reader *memory, struct bpf_records *in,
 		    uint32_t key)
 {
 	struct ebt_ocaml_allocs r;
 	struct ebt_ocaml_domain d;
-	if (!bpf_kernel_get_ocaml_allocs(k, key, &r) || !r.period)
+	if (bpf_kernel_get(k, BPF_TABLE_RUNTIME_ALLOCS, key, &r) || !r.period)
 		return;
 	const struct bpf_process *proc = bpf_traced_get(in->opt.traced, r.slot);
 	struct remote of = {memory, proc ? proc->pid : 0};
 	uint64_t minor = r.small_rest, large = r.large_ended;
 	for (uint32_t i = 0, absent = 0; i < MAX_DOMAINS && absent < MAX_ABSENT; i++, absent++) {
-		if (!bpf_kernel_take_domain(k, key, i, &d))
+		uint64_t domain = (uint64_t)key << 32 | i;
+		if (bpf_kernel_get(k, BPF_TABLE_DOMAINS, domain, &d) ||
+		    bpf_kernel_set(k, BPF_TABLE_DOMAINS, domain, NULL))
 			continue;
 		absent = 0;
 		look_last(&r, &d, &of);
