@@ -27,7 +27,7 @@
 #include "engine/record/record.h"
 #include "proc/executable.h"
 #include "proc/preload.h"
-#include "runtime/ocaml/allocs.h"
+#include "runtime/runtimes.h"
 
 /* Records the sampled allocations of running processes, by their markers. */
 
@@ -268,13 +268,11 @@ static int record(const struct opts *o, struct outfile *file)
 	return status ? status : r.status;
 }
 
-/* A native program of OCaml 5 without memtrace: its heap is not malloc's, and only its runtime can
- * tell, which needs the privilege to probe it. */
-static bool is_ocaml(const struct opts *o)
+/* A program without memtrace whose heap is not malloc's, so that only its runtime can be sampled, which
+ * needs the privilege to probe it. */
+static bool is_sampled(const struct opts *o)
 {
 	char path[PATH_MAX];
-	struct ocaml_runtime runtime;
-	struct ocaml_allocs allocs;
 	if (o->rate || o->children || geteuid() ||
 	    !executable_find(o->engine.program[0], path, sizeof(path)) ||
 	    preload_has_memtrace(path))
@@ -282,7 +280,7 @@ static bool is_ocaml(const struct opts *o)
 	int fd = regular_open(path, 0, 0);
 	if (fd < 0)
 		return false;
-	bool is = !ocaml_probes_read(fd, &runtime) && !ocaml_allocs_read(fd, &runtime, &allocs);
+	bool is = runtimes_are_sampled(fd);
 	close(fd);
 	return is;
 }
@@ -322,7 +320,7 @@ int cmd_mem_record(int argc, char **argv)
 		status = EXIT_OK;
 	if (!status)
 		destination_take_stdout(&o);
-	if (!status && (o.engine.pid_count || is_ocaml(&o))) {
+	if (!status && (o.engine.pid_count || is_sampled(&o))) {
 		status = mem_running(&o);
 	} else if (!status) {
 		status = strcmp(o.output, "-") != 0 ? outfile_open(&file, o.output, true)

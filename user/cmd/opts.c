@@ -80,7 +80,7 @@ const struct option_row option_rows[] = {
 	{RUN | OPTS_LIST | OPTS_INFO, "ring-dir", OPT_RING_DIR, &of_dir,
 	 "Another directory to search for ring files", 1,
 	 INTO(TEXT, engine.ring_dir, .is_live = true)},
-	{RINGS | OPTS_INFO, "ocaml-version", OPT_OCAML_VERSION, &of_release,
+	{RINGS | OPTS_INFO, "ocaml-version", OPT_RUNTIME_VERSION, &of_release,
 	 "Release that wrote the rings: 5.0 to 5.5", 1, OWN},
 	{RINGS, "mode", OPT_MODE, &of_mode,
 	 "auto, ring (no privilege), watermark (a trap for each quarter of a "
@@ -484,7 +484,7 @@ static void parse_own(int key, char *arg, struct argp_state *st)
 	case 'p':
 		parse_pids(st, e, arg);
 		break;
-	case OPT_OCAML_VERSION:
+	case OPT_RUNTIME_VERSION:
 		e->runtime = versions_parse(&language_ocaml, arg);
 		if (!e->runtime.language)
 			refuse(st, "'%s' is not an OCaml release from 5.0 to 5.5", arg);

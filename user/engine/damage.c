@@ -32,11 +32,11 @@ void damage_report_assumed(const struct messages *r, struct ebt_cursor *c, const
 	struct ebt_cursor_info info;
 	ebt_cursor_info(c, &info);
 	if (info.release_assumed)
-		messages_at(
-			r, LOG_NORMAL,
-			"'%s' does not record which release wrote it; read as %s; --ocaml-version "
-			"overrides it",
-			name, versions_text(versions_by_release(info.release)).text);
+		messages_at(r, LOG_NORMAL,
+			    "'%s' does not record which release wrote it; read as %s; %s "
+			    "overrides it",
+			    name, versions_text(versions_by_release(info.release)).text,
+			    versions_option(versions_by_release(info.release)));
 }
 
 bool damage_report_capture(const struct messages *r, const struct capture_source *s)

@@ -54,7 +54,7 @@ const char *preload_refused(const char *path, char ret[PRELOAD_REASON_BYTES])
 bool preload_has_memtrace(const char *path)
 {
 	struct elf_symbol symbol[] = {
-		{.name = "camlMemtrace__code_begin"}, /* before OCaml 5.2 */
+		{.name = "camlMemtrace__code_begin"}, /* of older compilers */
 		{.name = "camlMemtrace.code_begin"},
 		{.name = "camlMemtrace$code_begin"},
 	};

@@ -13,7 +13,7 @@
  */
 const char *preload_refused(const char *path, char ret[PRELOAD_REASON_BYTES]);
 
-/* True if it is linked with OCaml's memtrace, which records by itself. */
+/* True if it is linked with memtrace (codec/memtrace), which records by itself. */
 bool preload_has_memtrace(const char *path);
 
 #endif

@@ -150,7 +150,7 @@ static int recognise(int fd, uint64_t bytes, struct inspect_budget *b, struct ru
 		return err;
 	if (err) {
 		runtimes_recognise(fd, NULL, f);
-		f->ocaml_error = err;
+		f->probes_error = err;
 		return 0;
 	}
 	elf_limit(elf, bytes);
@@ -159,7 +159,7 @@ static int recognise(int fd, uint64_t bytes, struct inspect_budget *b, struct ru
 	b->bytes -= used < b->bytes ? used : b->bytes;
 	bool cut = elf_was_limited(elf);
 	elf_close(elf);
-	return cut && f->ocaml_error ? -EDQUOT : 0;
+	return cut && f->probes_error ? -EDQUOT : 0;
 }
 
 /* -ENOENT: not inspected so far, *ret_key is its identity. */

@@ -21,7 +21,7 @@ struct runtime_file {
 	uint32_t refused_markers;	/* of provider ebtrace, with other names or arguments */
 	uint32_t alloc_markers;		/* of sampled allocations, which any program may have */
 	struct runtime_version runtime; /* of ocaml's; zeroes: none */
-	int ocaml_error;		/* 0: `ocaml` is valid; else as of ocaml_probes_read() */
+	int probes_error;		/* 0: `ocaml` is valid; else as of ocaml_probes_read() */
 	struct ocaml_runtime ocaml;
 };
 
@@ -35,6 +35,8 @@ struct runtime {
 	void (*recognise)(int fd, struct elf *elf, struct runtime_file *ret);
 	/* True if the file contains it although recognise() cannot find it. May be NULL. */
 	bool (*is_hidden)(int fd);
+	/* True if allocations can be sampled of a program that was not prepared. May be NULL. */
+	bool (*is_sampled)(int fd);
 	/* The next two complete a sentence whose subject is the file, in ret_text
 	 * (RUNTIME_TEXT_BYTES); false: they have nothing to report. Both may be NULL. */
 	/* Why a program of the language cannot be traced. */

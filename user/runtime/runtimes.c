@@ -121,6 +121,14 @@ bool runtimes_rings_have_threads(int fd)
 	return own && !other && !runtimes_hidden(fd);
 }
 
+bool runtimes_are_sampled(int fd)
+{
+	for (unsigned i = 0; i < RUNTIMES; i++)
+		if (runtimes[i]->is_sampled && runtimes[i]->is_sampled(fd))
+			return true;
+	return false;
+}
+
 bool runtimes_explain(int fd, char *ret_text)
 {
 	for (unsigned i = 0; i < RUNTIMES; i++)

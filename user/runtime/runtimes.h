@@ -18,6 +18,8 @@ bool runtimes_may_have_ring(int fd);
 bool runtimes_is_of(int fd, const struct language *language);
 /* True if it is a program of our own probes alone, whose rings say which thread writes them. */
 bool runtimes_rings_have_threads(int fd);
+/* is_sampled() of some runtime. */
+bool runtimes_are_sampled(int fd);
 /* explain() and describe() of struct runtime, of the first that has something to report. */
 bool runtimes_explain(int fd, char *ret_text);
 bool runtimes_describe(int fd, char *ret_text);

@@ -16,6 +16,8 @@ struct language_ring {
 	 * file is kept at the end. start_too: another language's, which it obeys as well, or
 	 * NULL. */
 	const char *start, *start_too, *dir, *preserve;
+	/* Our option for the version of a ring that does not record it; NULL: all do. */
+	const char *version_option;
 	/* The variable for the size of a program's rings, up to the number: log2 of words. */
 	const char *larger;
 	/* log2 of the words of a ring, as our own environment asks for it; 0: it does not. */

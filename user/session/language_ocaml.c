@@ -51,6 +51,7 @@ static const struct language_ring ring = {
 	.start = "OCAML_RUNTIME_EVENTS_START",
 	.dir = "OCAML_RUNTIME_EVENTS_DIR",
 	.preserve = "OCAML_RUNTIME_EVENTS_PRESERVE",
+	.version_option = "--ocaml-version",
 	.larger = "OCAMLRUNPARAM=e=",
 	.log_words = log_words,
 	.domains = domains,

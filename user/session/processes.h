@@ -94,7 +94,7 @@ struct process {
 	struct bpf_process *in_bpf;
 
 	/* What sources and reports tell of it; empty: not known yet. */
-	char producer[64]; /* "ocaml 5.3", "ebtrace-probes 1.0" */
+	char producer[64]; /* "ebtrace-probes 1.0" */
 	char runtime[64];
 	char comm[32];
 	struct traits traits; /* of its runtime */

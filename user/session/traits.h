@@ -67,7 +67,7 @@ struct traits_frames {
 
 /* What holds of a language's runtime in every version. Static and constant. */
 struct traits_language {
-	const char *name; /* "ocaml" */
+	const char *name; /* "ebtrace-probes" */
 	/* What makes the minor heap larger, and major collections less frequent; NULL: nothing does. */
 	const char *minor_heap_setting, *major_pace_setting;
 	/* Of a recording with periodic samples of its allocations: why none may be in it, and how

@@ -84,6 +84,12 @@ struct runtime_version versions_parse_producer(const char *producer)
 	return (struct runtime_version){0};
 }
 
+const char *versions_option(struct runtime_version v)
+{
+	const struct language *l = versions_language(v);
+	return l && l->ring && l->ring->version_option ? l->ring->version_option : "";
+}
+
 struct version_text versions_text(struct runtime_version v)
 {
 	struct version_text ret;

@@ -16,13 +16,17 @@ uint32_t versions_release(struct runtime_version v);
 
 /* "5.1.1" -> 5.1 of the language; later than the newest known -> that one. Zeroes: no version of it. */
 struct runtime_version versions_parse(const struct language *l, const char *text);
-/* The same of the text that names a producer, "ocaml 5.1.1". */
+/* The same of the text that names a producer: its name, a space, a version. */
 struct runtime_version versions_parse_producer(const char *producer);
+
+/* Our option that overrides the version of a ring that does not record it; "". */
+const char *versions_option(struct runtime_version v);
 
 struct version_text {
 	char text[48];
 };
-struct version_text versions_text(struct runtime_version v); /* "ocaml 5.1"; "auto": not known */
+struct version_text
+versions_text(struct runtime_version v); /* name and version; "auto": not known */
 
 /* NULL: not known. */
 const struct language *versions_language(struct runtime_version v);

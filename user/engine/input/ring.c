@@ -42,8 +42,9 @@ static int reopen_as_guessed(const struct engine *e, int fd, struct input *in,
 	if (!err)
 		messages_at(&e->session->messages, LOG_NORMAL,
 			    "'%s' does not record which release wrote it; its phases nest as those "
-			    "of %s and before; --ocaml-version overrides it",
-			    name, versions_text(versions_by_release(guess)).text);
+			    "of %s and before; %s overrides it",
+			    name, versions_text(versions_by_release(guess)).text,
+			    versions_option(versions_by_release(guess)));
 	return err;
 }
 

@@ -13,6 +13,7 @@
 #include "engine/refusal.h"
 #include "proc/memory_reader.h"
 #include "session/kinds.h"
+#include "session/languages.h"
 #include "source/bpf/kernel.h"
 #include "source/ring/ring.h"
 #include "stream/filter.h"
@@ -87,9 +88,9 @@ static bool report_missed(const struct probing *p)
 {
 	static const char *const probes[BPF_FEATURES] = {
 		[BPF_MARKERS] = "markers",
-		[BPF_RUNTIME_EVENTS] = "functions of OCaml's runtime",
+		[BPF_RUNTIME_EVENTS] = languages_functions,
 		[BPF_ALLOCS] = "markers of sampled allocations",
-		[BPF_RUNTIME_ALLOCS] = "allocations of OCaml",
+		[BPF_RUNTIME_ALLOCS] = languages_allocs,
 	};
 	enum bpf_feature f;
 	const struct bpf_refusal *why;
@@ -269,10 +270,10 @@ static enum engine_end check_allocs(const struct probing *p, pid_t pid)
 	messages_error(
 		&p->engine->session->messages,
 		"process %d has no markers of sampled allocations (ebtrace:alloc or "
-		"otel_memory:alloc) and no OCaml 5 in native code; start it anew with: "
+		"otel_memory:alloc) and no %s; start it anew with: "
 		"ebtrace mem record -o FILE -- PROGRAM; --wait waits until it, or a child of "
 		"it, has some",
-		pid);
+		pid, languages_sampled);
 	return ENGINE_NOTHING;
 }
 

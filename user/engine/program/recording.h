@@ -28,7 +28,7 @@ struct recording_room {
 void recording_room(struct recording_room *ret);
 
 /*
- * OCaml's rings are small for a program under load: a program that is known to be of such a language,
+ * Rings of some languages are small for a program under load: a program that is known to be of such a language,
  * and whose user has not set their size, gets larger ones by its environment, where its limits and
  * the directory allow all domains to have one.
  */

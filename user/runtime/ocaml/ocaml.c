@@ -4,13 +4,14 @@
 #include <errno.h>
 #include <stdio.h>
 
+#include "runtime/ocaml/allocs.h"
 #include "runtime/ocaml/version.h"
 
 static void recognise(int fd, struct elf *elf, struct runtime_file *ret)
 {
 	(void)fd;
 	ret->runtime = elf ? ocaml_version_read_elf(elf) : (struct runtime_version){0};
-	ret->ocaml_error =
+	ret->probes_error =
 		ret->runtime.language ? ocaml_probes_read_elf(elf, &ret->ocaml) : -ENOENT;
 }
 
@@ -38,6 +39,13 @@ static bool describe(int fd, char *ret_text)
 	return true;
 }
 
+static bool is_sampled(int fd)
+{
+	struct ocaml_runtime runtime;
+	struct ocaml_allocs allocs;
+	return !ocaml_probes_read(fd, &runtime) && !ocaml_allocs_read(fd, &runtime, &allocs);
+}
+
 static const char *const libraries[] = {"libasmrun_shared.", "libcamlrun_shared.", NULL};
 
 const struct runtime runtime_ocaml = {
@@ -45,6 +53,7 @@ const struct runtime runtime_ocaml = {
 	.libraries = libraries,
 	.recognise = recognise,
 	.is_hidden = ocaml_version_is_stripped,
+	.is_sampled = is_sampled,
 	.explain = explain,
 	.describe = describe,
 };

@@ -83,8 +83,8 @@ static void find_stacks(struct file_runtime *o, const struct attach_file *file)
 static int begin(struct attach_env *env, const struct attach_process *process,
 		 const struct attach_file *file, void **ret_state)
 {
-	if (file->what->ocaml_error)
-		return file->what->ocaml_error;
+	if (file->what->probes_error)
+		return file->what->probes_error;
 	struct file_runtime *o = calloc(1, sizeof(*o));
 	if (!o)
 		return -ENOMEM;

@@ -30,7 +30,7 @@ struct file_ocaml_allocs {
 
 static bool match(const struct runtime_file *what)
 {
-	return what->runtime.language && !what->ocaml_error && !what->alloc_markers;
+	return what->runtime.language && !what->probes_error && !what->alloc_markers;
 }
 
 /* It was started later than we, so all that it does is to be seen. */
