@@ -238,7 +238,16 @@ $(O)/kinds/ebtrace $(O)/kinds/write_kinds: $(KINDS_OBJ) $(O)/libuser.a
 	$(say) LD $@
 	$(Q)$(CC) $(LDFLAGS) $(filter %.o,$^) $(filter %.a,$^) $(LIBS) -o $@
 
-tests: all man $(UNIT) $(PROGS) $(ATTACKS) $(O)/kinds/ebtrace $(O)/kinds/write_kinds ## build the test programs
+# The program with one language more in the table.
+$(O)/languages/ebtrace: $(call obj,$(CMD_SRC)) $(O)/tests/languages/languages.o
+$(O)/languages/write_moth: $(O)/tests/languages/write_moth.o
+$(O)/languages/ebtrace $(O)/languages/write_moth: $(O)/libuser.a
+	$(say) LD $@
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(LDFLAGS) $(filter %.o,$^) $(filter %.a,$^) $(LIBS) -o $@
+MADE_UP := $(addprefix $(O)/,kinds/ebtrace kinds/write_kinds languages/ebtrace languages/write_moth)
+
+tests: all man $(UNIT) $(PROGS) $(ATTACKS) $(MADE_UP) ## build the test programs
 
 PACKAGES := gcc g++ procps mount clang llvm libclang-rt-14-dev make libbpf-dev bpftool libelf-dev libdw-dev zlib1g-dev libzstd-dev \
             libiberty-dev systemtap-sdt-dev bpftrace jq xz-utils binutils perl debootstrap scdoc \
@@ -282,7 +291,7 @@ nightly: deps ## run the live tests on other kernels, and what takes too long fo
 	@$(MAKE) sanitized
 	@O=$(O) CI=$(CI) KERNELS='$(KERNELS)' TESTS='$(TESTS)' tests/nightly.sh
 
-unit-tests: $(UNIT) $(PROGS) $(ATTACKS) $(O)/libebtrace-probes.so $(O)/kinds/ebtrace $(O)/kinds/write_kinds ## build the unit tests and their programs
+unit-tests: $(UNIT) $(PROGS) $(ATTACKS) $(O)/libebtrace-probes.so $(MADE_UP) ## build the unit tests and their programs
 
 # Another processor. `lint` compiles everything for it; what needs no library but libc is built and
 # run in an emulator. Headers of other libraries are this machine's, which are the same. What is
@@ -293,13 +302,13 @@ CROSS_LDFLAGS := -static -Wl,--defsym=rust_demangle_callback=0 -Wl,--defsym=cplu
 CROSS_HEADERS := -I$(O)/bpf -Ivmlinux -idirafter /usr/include -idirafter /usr/include/$(MULTIARCH)
 CROSS_SRC := $(PROBE_SRC) $(wildcard usdt-probes/preload/*.c) $(call in_folder,user) $(filter-out %_x86_64.c,\
              $(call in_folder,tests/unit,test_*) $(wildcard $(addprefix tests/,\
-             prog/*.c prog/heap/*.c attack/*.c bench/bench_*.c kinds/*.c fuzz/*.c)))
+             prog/*.c prog/heap/*.c attack/*.c bench/bench_*.c kinds/*.c languages/*.c fuzz/*.c)))
 # What has tests there, and what these link. Left out are tests that need a library which there is none
 # of for that processor, an emulator that does more than ours, or too long in one.
 CROSS_FOLDERS := base elf proc codec session stream runtime report format source/ring source/file
 CROSS_LEFT_OUT := bpf/test_bpf_c_stack base/test_canvas base/test_demangle base/test_file elf/test_elf elf/test_insn_x86_64 elf/test_notes \
                   elf/test_sym% codec/capture/% codec/memtrace/test_memtrace_fixtures codec/ring/test_ring_fixtures \
-                  codec/test_fuzz_seeds session/test_kinds runtime/ocaml/% runtime/test_inspect runtime/test_runtimes \
+                  codec/test_fuzz_seeds session/test_kinds session/test_phases runtime/ocaml/% runtime/test_inspect runtime/test_runtimes \
                   source/ring/test_ring_race source/file/test_capture% source/file/test_memtrace% \
                   report/test_frame_tree report/test_pprof report/test_reports_loss report/mem/model/test_mem_wrappers \
                   report/stat/test_replay format/ebt/% format/test_growth format/test_hostile_events format/test_no_memory format/test_timelines

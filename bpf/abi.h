@@ -140,8 +140,8 @@ enum ebt_ocaml_tls {
 };
 
 /*
- * Versions of runtimes number phases in different ways. The tracer numbers the ways: 0 has the ids of
- * events.def, and above them those of languages with phases of their own.
+ * Versions of runtimes number phases in different ways. The tracer numbers the ways: 0 has the ids
+ * of events.def, and above them those of languages with phases of their own.
  */
 #define EBT_NUMBERINGS 4   /* a power of 2 */
 #define EBT_PHASE_IDS  256 /* a power of 2; what has a larger one is unknown */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
-/* What programs know of phases: in which the mutator may run. In any other, known or not, it stops. */
+/* What programs know of phases: in which the mutator may run. In any other, known or not, it
+ * stops. */
 #ifndef EBT_PHASES_BPF_H
 #define EBT_PHASES_BPF_H
 

@@ -43,7 +43,8 @@ struct row {
 
 static const struct row rows[] = {
 	{"markers", "markers", "trace, stat: events with thread and CPU", BPF_MARKERS, false},
-	{"ocaml_probes", "OCaml probes", "programs that were not prepared", BPF_RUNTIME_EVENTS, false},
+	{"ocaml_probes", "OCaml probes", "programs that were not prepared", BPF_RUNTIME_EVENTS,
+	 false},
 	{"children", "children", "what a traced process starts", BPF_CHILDREN, false},
 	{"stacks", "stacks", "--stack, stat --blame", BPF_STACKS, false},
 	{"blame", "blame", "--blame: when threads do not run", BPF_BLAME, false},

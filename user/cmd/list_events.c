@@ -27,12 +27,16 @@ static void print_one(void *ctx, const char *family, const char *name, const cha
 void list_events_each(void (*fn)(void *ctx, const char *family, const char *name, const char *help),
 		      void *ctx)
 {
+	static const char *const stops[] = {
+		[TRAITS_RUNS] = "does not stop its domain",
+		[TRAITS_STOPS] = "stops its domain",
+		[TRAITS_STOPS_PROCESS] = "stops its process",
+	};
 	for (uint16_t kind = 0; kind < EBT_KINDS; kind++)
 		if (kinds_get(kind)->name)
 			fn(ctx, "kind", kinds_name(kind), kinds_get(kind)->help);
 	for (uint32_t id = UINT32_MAX; phases_next(&id);)
-		fn(ctx, "phase", kinds_phase_name(id),
-		   kinds_phase_stops(id) ? "stops its domain" : "does not stop its domain");
+		fn(ctx, "phase", kinds_phase_name(id), stops[phases_find(id)->stop]);
 	for (uint32_t id = 0; kinds_counter_name(id); id++)
 		fn(ctx, "counter", kinds_counter_name(id), kinds_counter_help(id));
 	for (uint32_t id = 0; kinds_lifecycle_name(id); id++)

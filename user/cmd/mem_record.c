@@ -268,8 +268,8 @@ static int record(const struct opts *o, struct outfile *file)
 	return status ? status : r.status;
 }
 
-/* A program without memtrace whose heap is not malloc's, so that only its runtime can be sampled, which
- * needs the privilege to probe it. */
+/* A program without memtrace whose heap is not malloc's, so that only its runtime can be sampled,
+ * which needs the privilege to probe it. */
 static bool is_sampled(const struct opts *o)
 {
 	char path[PATH_MAX];

@@ -90,10 +90,10 @@ static bool rings_have_threads(const struct engine_options *e)
 #define PAUSE_WITH_STACK_NS 200000
 
 /*
- * Parts of a pause are those of its thread, which the rings of some runtimes do not
- * have. Where BPF is refused only rings can be read. Who asked for a collection is rare enough to be
- * recorded always; who else caused one, where the pause is long enough for that to cost nothing, or
- * on request.
+ * Parts of a pause are those of its thread, which the rings of some runtimes do not have. Where BPF
+ * is refused only rings can be read. Who asked for a collection is rare enough to be recorded
+ * always; who else caused one, where the pause is long enough for that to cost nothing, or on
+ * request.
  */
 static void prepare_blame(struct engine_options *e)
 {

@@ -29,10 +29,10 @@ struct alloc_trace {
 #define ALLOC_TRACE_WEIGHTS "weights=otel_memory"
 
 /*
- * Those of a trace whose samples are periodic begin with this, and the name of the language: each time
- * that a domain of its runtime has allocated so many words. Nothing is known of what became of the
- * objects. Behind ALLOC_TRACE_WORDS each sample of an object is a word that it stands for; where a
- * format has none but equal samples, they are rounded to those, at random.
+ * Those of a trace whose samples are periodic begin with this, and the name of the language: each
+ * time that a domain of its runtime has allocated so many words. Nothing is known of what became of
+ * the objects. Behind ALLOC_TRACE_WORDS each sample of an object is a word that it stands for;
+ * where a format has none but equal samples, they are rounded to those, at random.
  */
 #define ALLOC_TRACE_PERIODIC "periodic="
 #define ALLOC_TRACE_WORDS    " weights=words"

@@ -45,8 +45,8 @@ struct language {
 	 * one, of 0.0 if they do not differ; 0: it has no runtime with events. */
 	const struct language_version *version;
 	unsigned versions;
-	/* The first version's number in captures, and to readers of rings (enum ebt_release); the others'
-	 * follow. 0: none; a capture then knows the version by its producer's text. */
+	/* The first version's number in captures, and to readers of rings (enum ebt_release); the
+	 * others' follow. 0: none; a capture then knows the version by its producer's text. */
 	uint32_t release;
 	const char *program; /* "an OCaml 5 program" */
 	const char *hidden;  /* user events that cannot be probed; NULL: there are none */

@@ -7,7 +7,8 @@
 #include "session/canonical_phases.h"
 #include "session/language.h"
 
-/* The runtime reads the second variable only where the first one is not set, not even to nothing. */
+/* The runtime reads the second variable only where the first one is not set, not even to
+ * nothing. */
 static const char *variable(void)
 {
 	bool second = !getenv("OCAMLRUNPARAM") && getenv("CAMLRUNPARAM");
@@ -59,8 +60,9 @@ static const struct language_ring ring = {
 };
 
 /*
- * The first three number their phases differently and lack some of the canonical ids in their range.
- * The outermost phases that stop the mutator differ by version, from the sources of 5.0 to 5.5:
+ * The first three number their phases differently and lack some of the canonical ids in their
+ * range. The outermost phases that stop the mutator differ by version, from the sources of 5.0 to
+ * 5.5:
  *
  *   5.0 - 5.3  stw_leader (the domain that requests a minor collection or the end of a cycle),
  *              interrupt_remote around stw_handler (the others, at a poll point), stw_handler alone

@@ -24,8 +24,8 @@ static inline const struct language *languages_next_ring(unsigned *at)
 
 /* What a program must do: "be ... or ..."; and what makes it traceable: "start it with ...". */
 extern const char languages_requirement[], languages_advice[];
-/* What is probed of programs that were not prepared: events, allocations, and programs whose allocations
- * can be. */
+/* What is probed of programs that were not prepared: events, allocations, and programs whose
+ * allocations can be. */
 extern const char languages_functions[], languages_allocs[], languages_sampled[];
 /* The variable of the ring directory that programs of all languages with rings read. */
 extern const char languages_common_dir[];

@@ -2,11 +2,11 @@
 /*
  * The phases of all languages by id: those of events.def, whose ids are canonical, and those that
  * languages have of their own. And the rows that reports keep numbers of phases in: one for each
- * phase of events.def, then those of languages, and a last one for all phases that no table has. Such
- * a phase counts as one that stops, and reports mark it.
+ * phase of events.def, then those of languages, and a last one for all phases that no table has.
+ * Such a phase counts as one that stops, and reports mark it.
  *
- * A pause is an outermost phase that stops the mutator. What these are in each version of a runtime is
- * written beside its row.
+ * A pause is an outermost phase that stops the mutator. What these are in each version of a runtime
+ * is written beside its row.
  */
 #ifndef SESSION_PHASES_H
 #define SESSION_PHASES_H

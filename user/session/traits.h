@@ -43,7 +43,7 @@ struct traits_phase {
 	/* All participants begin the phase when they arrive, and none leaves it before the last one
 	 * has arrived: which barrier of the language, from 1 to TRAITS_BARRIERS; 0: it is none. */
 	uint8_t barrier;
-	uint8_t cycles; /* of the major collection, which each TRAITS_FORCED_MAJOR runs to its end */
+	uint8_t cycles; /* of the major collection, which a TRAITS_FORCED_MAJOR runs to the end */
 };
 
 /* Phases by canonical id, from `first` on. */

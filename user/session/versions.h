@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Versions of runtimes: their text, their traits, and their numbers. A number of a version is that of
- * readers of rings (enum ebt_release), which captures keep, too; everywhere else a version is a struct
- * runtime_version.
+ * Versions of runtimes: their text, their traits, and their numbers. A number of a version is that
+ * of readers of rings (enum ebt_release), which captures keep, too; everywhere else a version is a
+ * struct runtime_version.
  */
 #ifndef SESSION_VERSIONS_H
 #define SESSION_VERSIONS_H
@@ -14,7 +14,8 @@ struct runtime_version versions_by_release(uint32_t release);
 /* The number of a version; 0 (EBT_RELEASE_AUTO): it has none. */
 uint32_t versions_release(struct runtime_version v);
 
-/* "5.1.1" -> 5.1 of the language; later than the newest known -> that one. Zeroes: no version of it. */
+/* "5.1.1" -> 5.1 of the language; later than the newest known -> that one. Zeroes: no version of
+ * it. */
 struct runtime_version versions_parse(const struct language *l, const char *text);
 /* The same of the text that names a producer: its name, a space, a version. */
 struct runtime_version versions_parse_producer(const char *producer);

@@ -275,7 +275,8 @@ static int drain(struct pump *p, int state)
 	return err ? err : release_gone(p, horizon);
 }
 
-/* Rings of some runtimes name no thread. All records of threads up to an event have come when it is emitted. */
+/* Rings of some runtimes name no thread. All records of threads up to an event have come when it is
+ * emitted. */
 static void name_threads(const struct processes *ps, struct ebt_event *ev, size_t n)
 {
 	for (size_t i = 0; ps->any_lone && i < n; i++)

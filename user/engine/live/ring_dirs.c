@@ -161,7 +161,8 @@ bool ring_dirs_remove(const struct known_ring *ring)
 static void remove_left(int dir, pid_t pid,
 			void (*left)(void *ctx, pid_t pid, int fd, const char *name), void *ctx)
 {
-	/* A program whose runtime names its ring by the pid alone has the first name for that one. */
+	/* A program whose runtime names its ring by the pid alone has the first name for that
+	 * one. */
 	static const char *const copies[] = {"", "-2"};
 	for (size_t i = 0; i < sizeof(copies) / sizeof(*copies); i++) {
 		char name[32];

@@ -28,9 +28,9 @@ struct recording_room {
 void recording_room(struct recording_room *ret);
 
 /*
- * Rings of some languages are small for a program under load: a program that is known to be of such a language,
- * and whose user has not set their size, gets larger ones by its environment, where its limits and
- * the directory allow all domains to have one.
+ * Rings of some languages are small for a program under load: a program that is known to be of such
+ * a language, and whose user has not set their size, gets larger ones by its environment, where its
+ * limits and the directory allow all domains to have one.
  */
 struct recording_rings {
 	const char *variable; /* NULL: its environment stays */

@@ -2,8 +2,9 @@
 /*
  * Records the allocations of a program that is started for it, in two steps: mem_record_run() runs
  * it to its end, with our library preloaded that samples its allocations (<ebtrace/recorder.h>),
- * mem_record_write() makes the trace of each process that was recorded. A program that is linked with memtrace records by
- * itself; its environment says so, and the trace is its own, byte for byte.
+ * mem_record_write() makes the trace of each process that was recorded. A program that is linked
+ * with memtrace records by itself; its environment says so, and the trace is its own, byte for
+ * byte.
  *
  * The program's environment is extended, and it runs as it would without us. Signals that ebtrace
  * alone receives are forwarded; after a second one that requests the end ebtrace does not wait any

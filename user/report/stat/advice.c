@@ -86,8 +86,8 @@ static uint64_t major_ns(const struct stat_numbers *n)
 	return ns;
 }
 
-/* How often the program has called what runs cycles of the major collection to their end, if most cycles
- * are of these calls; 0: they are not. */
+/* How often the program has called what runs cycles of the major collection to their end, if most
+ * cycles are of these calls; 0: they are not. */
 static uint64_t forced(const struct stat_numbers *n)
 {
 	uint64_t calls = 0, cycles = 0;

@@ -271,8 +271,9 @@ static bool is_of_library(const struct session *s, const struct frame_position *
 	       !strncmp(function, language->library, strlen(language->library));
 }
 
-/* The innermost position of a stack with a file: of the program's own code in a language with a runtime
- * if it has any, else of the language's library: C on top of that is the runtime's. NULL: none has. */
+/* The innermost position of a stack with a file: of the program's own code in a language with a
+ * runtime if it has any, else of the language's library: C on top of that is the runtime's. NULL:
+ * none has. */
 static const struct frame_position *innermost(const struct session *s, uint32_t stack)
 {
 	const struct frame_position *first = NULL, *library = NULL;
@@ -291,7 +292,8 @@ static const struct frame_position *innermost(const struct session *s, uint32_t 
 	return library ? library : first;
 }
 
-/* What the program has called for the pause's phase at this position; NULL: nothing that is known. */
+/* What the program has called for the pause's phase at this position; NULL: nothing that is
+ * known. */
 static const char *call_at(const struct session *s, const struct blame_pause *p,
 			   const struct frame_position *at)
 {

@@ -94,7 +94,8 @@ int bpf_kernel_attach(struct bpf_kernel *k, enum bpf_probe program, int file, pi
 void bpf_kernel_stop_links(struct bpf_kernel *k);
 void bpf_kernel_detach(struct bpf_kernel *k); /* processes are not traced any more */
 
-/* Stores a value in a map, for all CPUs if the map has one for each; NULL: removes it. 0 or -errno. */
+/* Stores a value in a map, for all CPUs if the map has one for each; NULL: removes it. 0 or
+ * -errno. */
 int bpf_kernel_set(struct bpf_kernel *k, enum bpf_table table, uint64_t key, const void *value);
 /* Copies a value, of a map that has one for all CPUs. 0; -ENOENT: there is none; -errno. */
 int bpf_kernel_get(const struct bpf_kernel *k, enum bpf_table table, uint64_t key, void *ret);

@@ -8,8 +8,8 @@
 #include "base/demangle.h"
 #include "session/languages.h"
 
-/* Those of no language in particular, or of one without a row (languages.h), which has the others. The
- * manual page lists all. */
+/* Those of no language in particular, or of one without a row (languages.h), which has the others.
+ * The manual page lists all. */
 static const char *const built_in[] = {
 	/* C */
 	"malloc",

@@ -275,8 +275,8 @@ static void add_words(struct stat_words *w, uint64_t words)
 	w->words += words;
 }
 
-/* A domain may count its part of the heap, some versions only at the end of a major cycle, or the whole
- * heap (heap_is_by_domain). */
+/* A domain may count its part of the heap, some versions only at the end of a major cycle, or the
+ * whole heap (heap_is_by_domain). */
 static uint64_t heap_of(const struct stat_lane *l)
 {
 	return l->heap_words ? l->heap_words : l->pool_words + l->large_words;

@@ -15,9 +15,9 @@
  *
  * A domain's time runs while its ring is in use and recorded into (lane.h). ring_stop and
  * ring_pause stop the time of all domains of the process; a pause of the recording without an event
- * (some runtimes write none) reaches from the last event to ring_resume. Of a live run only what lies
- * behind its begin counts; what the rings hold of the time before serves to know the spans open
- * then.
+ * (some runtimes write none) reaches from the last event to ring_resume. Of a live run only what
+ * lies behind its begin counts; what the rings hold of the time before serves to know the spans
+ * open then.
  *
  * The numbers of a model are read from a snapshot of it (snapshot.h), at any moment and at the end.
  *
