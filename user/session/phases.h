@@ -19,10 +19,10 @@ enum { PHASES_UNKNOWN = PHASES + PHASES_OTHER, PHASE_ROWS };
 extern const struct traits_phase phases_unknown;
 
 /* Of an id that is not canonical. phases_find_other: NULL: no table has it. */
-const struct traits_phase *phases_find_other(uint32_t id);
-uint32_t phases_row_of_other(uint32_t id);
+__attribute__((cold)) const struct traits_phase *phases_find_other(uint32_t id);
+__attribute__((cold)) uint32_t phases_row_of_other(uint32_t id);
 /* Of a row behind those of canonical ids. */
-const struct traits_phase *phases_at_other(uint32_t row);
+__attribute__((cold)) const struct traits_phase *phases_at_other(uint32_t row);
 /* The next id above `id` that some table has, UINT32_MAX for the first one. False: none. */
 bool phases_next(uint32_t *id);
 

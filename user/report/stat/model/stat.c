@@ -66,10 +66,20 @@ static struct stat_process *stat_ended_take_least(struct stat_ended *e)
  * reported to the pauses of their lane.
  */
 
-/* What begin() keeps of a span: its row, whether its begin came late, and its thread. */
-#define ROW_BITS 16
-#define LATE	 (1u << ROW_BITS)
-#define TID_AT	 32
+/* What begin() keeps of a span: its row, whether its begin came late, what its end must know of the
+ * phase, and its thread. */
+#define ROW_MASK   0xffffu
+#define LATE	   0x10000u
+#define STOPS	   0x20000u
+#define CYCLE	   0x40000u
+#define COMPACTION 0x80000u
+#define TID_AT	   32
+
+static inline uint32_t flags_of(const struct traits_phase *p)
+{
+	return (p->stop != TRAITS_RUNS ? STOPS : 0) | (p->roles & TRAITS_CYCLE ? CYCLE : 0) |
+	       (p->roles & TRAITS_COMPACTION ? COMPACTION : 0);
+}
 
 /* Why the length of a span is not known; STAT_CUTS: it is. */
 static enum stat_cut cut_of(const struct stat_stream *s, const struct track_span *span,
@@ -110,13 +120,14 @@ static inline int on_begin(void *ctx, struct track *t, struct track_span *span, 
 	const struct stat_stream *s = sets->stream;
 	struct stat_lane *l = t->user;
 	uint32_t row = phases_row(span->id);
+	const struct traits_phase *phase = phases_at(row);
 	bool counts = ev->ts >= s->floor_ns;
 	(void)depth;
-	span->user = (uint64_t)l->pauses.clock.now.tid << TID_AT | (s->late ? row | LATE : row);
+	span->user = (uint64_t)l->pauses.clock.now.tid << TID_AT | flags_of(phase) |
+		     (s->late ? row | LATE : row);
 	l->process->numbers.phases[row].begun += counts;
 	l->open[row]++;
 	l->open_spans++;
-	const struct traits_phase *phase = phases_at(row);
 	if (phase->stop != TRAITS_RUNS)
 		pause_clock_begin(&l->pauses.clock, stat_stream_clip(s, span->begin_ns));
 	if (phase->roles & TRAITS_COLLECTIONS)
@@ -135,7 +146,7 @@ static inline int end_span(const struct stat_stream *s, struct stat_lane *l,
 			   const struct track_span *span, unsigned depth, uint64_t end_ns,
 			   enum stat_cut cut)
 {
-	uint32_t row = (uint32_t)span->user & (LATE - 1);
+	uint32_t row = (uint32_t)span->user & ROW_MASK;
 	struct stat_phase *ph = &l->process->numbers.phases[row];
 	uint64_t ns = end_ns - stat_stream_clip(s, span->begin_ns);
 	if (!l->open[row])
@@ -150,20 +161,19 @@ static inline int end_span(const struct stat_stream *s, struct stat_lane *l,
 		ph->max_ns = ns;
 	if (!depth && l->pauses.certainty != PAUSES_SURE)
 		l->unseen_inner_ns += ns;
-	const struct pause_thread *p = phases_stop(row) ? leave_pause(l, span, end_ns) : NULL;
+	const struct pause_thread *p = span->user & STOPS ? leave_pause(l, span, end_ns) : NULL;
 	return p ? pauses_add(&l->pauses, p->spent_ns, cut, s->now_ns, s->interval) : 0;
 }
 
-static inline void leave(struct stat_lane *l, uint32_t row)
+static inline void leave(struct stat_lane *l, const struct track_span *span)
 {
-	l->open[row]--;
+	l->open[span->user & ROW_MASK]--;
 	l->open_spans--;
-	unsigned roles = phases_at(row)->roles;
-	if (!(roles & TRAITS_COLLECTIONS))
+	if (!(span->user & (CYCLE | COMPACTION)))
 		return;
-	if (roles & TRAITS_CYCLE)
+	if (span->user & CYCLE)
 		l->process->majors_open--;
-	else if (roles & TRAITS_COMPACTION)
+	else
 		l->process->compactions_open--;
 }
 
@@ -171,11 +181,10 @@ static inline void leave(struct stat_lane *l, uint32_t row)
 static int cut_span(const struct stat_stream *s, struct stat_lane *l, const struct track_span *span,
 		    unsigned depth, uint64_t end_ns, enum track_end how)
 {
-	uint32_t row = (uint32_t)span->user & (LATE - 1);
-	leave(l, row);
+	leave(l, span);
 	if (end_ns >= s->floor_ns)
 		return end_span(s, l, span, depth, end_ns, cut_of(s, span, how));
-	if (phases_stop(row))
+	if (span->user & STOPS)
 		leave_pause(l, span, end_ns);
 	return 0;
 }
@@ -202,7 +211,7 @@ static inline int on_end(void *ctx, struct track *t, const struct track_span *sp
 	struct stat_lane *l = t->user;
 	if (how != TRACK_ENDED || s->late || span->user & LATE || span->begin_ns < s->floor_ns)
 		return end_cut(sets, t, span, depth, end_ns, how);
-	leave(l, (uint32_t)span->user);
+	leave(l, span);
 	return end_span(s, l, span, depth, end_ns, STAT_CUTS);
 }
 
