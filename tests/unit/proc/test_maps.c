@@ -131,8 +131,7 @@ static int add_up(const struct maps_entry *e, void *ctx)
 {
 	struct of_set *s = ctx;
 	/* The kernel's page for old programs is no mapping of the process. */
-	bool is = (e->exec && strcmp(e->path, "[vsyscall]")) ||
-		  (e->write && e->shared && e->inode);
+	bool is = (e->exec && strcmp(e->path, "[vsyscall]")) || (e->write && e->shared && e->inode);
 	if (s->filter == MAPS_ALL && !is)
 		return 0;
 	s->count++;

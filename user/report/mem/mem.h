@@ -16,7 +16,7 @@ struct mem_diff;
 
 struct mem_report_options {
 	struct mem_options model;
-	uint32_t top;  /* rows of a table, those with the most bytes; 0: as many as matter */
+	uint32_t top;	      /* rows of a table, those with the most bytes; 0: as many as matter */
 	uint64_t interval_ns; /* a report at the end of each, too; 0: none */
 	bool *refused; /* set if the report needs ends of objects, and there are none; or NULL */
 	struct mem_diff *diff; /* of the report that compares; of others NULL */
