@@ -144,8 +144,8 @@ static void find_mapped(struct leftover *l)
 		struct mapped_search search = {l, atoi(e->d_name)};
 		if (isdigit((unsigned char)*e->d_name))
 			note_unread(l, search.pid,
-				    memory_reader_maps(l->memory, search.pid, MAPS_TRACED,
-						       mark_mapped, &search));
+				    memory_reader_maps(l->memory, search.pid, MAPS_ALL, mark_mapped,
+						       &search));
 	}
 	if (d)
 		closedir(d);
