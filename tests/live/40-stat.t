@@ -103,7 +103,8 @@ ok $? "a process that has run for long: only the time of the run counts" || diag
 is "$(jq -s 'length - 1' "$TMP/json")" "$(jq -s '.[-1].total.wall_ns / 100000000 | floor' "$TMP/json")" \
 	"a run has a line for each of its intervals, the last one, too"
 jq -es '. as $all | all(range(1; length); $all[. - 1].total as $was | $all[.].total |
-	.pauses.count > $was.pauses.count and .gc_ns > $was.gc_ns and .elapsed_ns >= $was.elapsed_ns) and all(.[]; .at_ns - .begin_ns == .total.wall_ns)' \
+	.pauses.count >= $was.pauses.count and .gc_ns >= $was.gc_ns and .elapsed_ns >= $was.elapsed_ns)
+	and all(range(1; length - 1); $all[. - 1].total.gc_ns < $all[.].total.gc_ns) and all(.[]; .at_ns - .begin_ns == .total.wall_ns)' \
 	"$TMP/json" >/dev/null
 ok $? "each line has all since the begin" || diag "$(jq -c '[.at_ns - .begin_ns, .total.wall_ns, .total.gc_ns, .total.pauses.count]' "$TMP/json")"
 kill $prog
