@@ -75,7 +75,10 @@ static int scan_due(struct scan *s)
 {
 	if (!s->loop || traced_due_ns(s->traced) > now_ns())
 		return 0;
-	int err = traced_scan_due(s->traced);
+	/* An exec is known before the mappings of its program are read. */
+	int err = s->probing->source ? source_poll(s->probing->source) : 0;
+	if (!err)
+		err = traced_scan_due(s->traced);
 	traced_found(s->traced, probing_attach_found, s->probing);
 	set(s, s->at_ns);
 	return err;
