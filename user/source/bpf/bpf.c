@@ -709,9 +709,11 @@ int bpf_source_attach(struct source *base, pid_t pid, const struct maps_list *ma
 int bpf_source_scan(struct source *base, pid_t pid, const struct maps_list *maps, uint64_t read_ns)
 {
 	struct bpf_source *s = (struct bpf_source *)base;
+	/* An exec before read_ns is known first: else its files were taken for the old program's. */
+	int err = s->records.stopped ? 0 : look(s, true);
 	struct bpf_process *proc = s->records.stopped ? NULL : bpf_traced_find(&s->traced, pid);
-	if (!proc)
-		return 0;
+	if (!proc || err)
+		return err;
 	int n = bpf_traced_scan(&s->traced, proc, maps, read_ns);
 	if (!proc->pending && proc->held)
 		bpf_traced_hold_young(&s->traced);
