@@ -7,18 +7,13 @@
 
 #include "base/array.h"
 
-/* A lane of a copy, and what its pauses point to and change. */
-struct lane_copy {
-	struct stat_lane lane;
-	struct pause_thread waiting[PAUSE_CLOCK_WAITING];
-};
-
 /* A process of the snapshot. One that is final in the model shares its lanes and its histogram, and
  * one of which no pauses are held its histogram. */
 struct process_copy {
 	struct stat_process process;
 	bool has_histogram; /* of its own */
-	struct lane_copy *lanes;
+	struct stat_lane *lanes;
+	struct pause_thread *waiting; /* what the pauses of those lanes that have some change */
 };
 
 /* The memory of a snapshot, for the next one. */
@@ -33,6 +28,7 @@ static void clear(struct stat_room *r)
 		if (r->at[i].has_histogram)
 			histogram_done(&r->at[i].process.numbers.pauses.whole);
 		free(r->at[i].lanes);
+		free(r->at[i].waiting);
 	}
 	r->count = 0;
 }
@@ -47,36 +43,47 @@ void stat_snapshot_done(struct stat_snapshot *s)
 	*s = (struct stat_snapshot){0};
 }
 
-static void copy_lane(struct stat_lane *l, struct process_copy *of, struct lane_copy *ret)
+static void copy_lane(struct stat_lane *l, struct process_copy *of, struct pause_thread *waiting,
+		      struct stat_lane *ret)
 {
-	struct stat_lane *to = &ret->lane;
-	struct pause_clock *clock = &to->pauses.clock;
-	stat_sets_view(l, to);
-	to->process = &of->process;
-	to->pauses.sum = &of->process.numbers.pauses;
+	struct pause_clock *clock = &ret->pauses.clock;
+	stat_sets_view(l, ret);
+	ret->process = &of->process;
+	ret->pauses.sum = &of->process.numbers.pauses;
 	if (clock->waiting) {
-		memcpy(ret->waiting, clock->waiting, sizeof(ret->waiting));
-		clock->waiting = ret->waiting;
+		memcpy(waiting, clock->waiting, PAUSE_CLOCK_WAITING * sizeof(*waiting));
+		clock->waiting = waiting;
 	}
+}
+
+static uint32_t count_waiting(const struct stat_process *p)
+{
+	uint32_t n = 0;
+	for (const struct stat_lane *l = p->lanes; l; l = l->next)
+		n += l->pauses.clock.waiting != NULL;
+	return n;
 }
 
 /* 0 or -ENOMEM. */
 static int copy_lanes(const struct stat_process *p, struct process_copy *ret)
 {
 	bool held = false;
-	uint32_t n = 0;
+	uint32_t n = 0, waiting = count_waiting(p), waits = 0;
 	if (!p->lane_count)
 		return 0;
 	ret->lanes = malloc(p->lane_count * sizeof(*ret->lanes));
-	if (!ret->lanes)
+	ret->waiting =
+		waiting ? calloc(waiting, PAUSE_CLOCK_WAITING * sizeof(*ret->waiting)) : NULL;
+	if (!ret->lanes || (waiting && !ret->waiting))
 		return -ENOMEM;
 	for (struct stat_lane *l = p->lanes; l; l = l->next, n++) {
-		struct stat_lane *to = &ret->lanes[n].lane;
-		copy_lane(l, ret, &ret->lanes[n]);
-		to->next = l->next ? &ret->lanes[n + 1].lane : NULL;
+		struct stat_lane *to = &ret->lanes[n];
+		copy_lane(l, ret, ret->waiting + waits * PAUSE_CLOCK_WAITING, to);
+		waits += to->pauses.clock.waiting != NULL;
+		to->next = l->next ? to + 1 : NULL;
 		held |= to->pauses.held_count != 0;
 	}
-	ret->process.lanes = &ret->lanes->lane;
+	ret->process.lanes = ret->lanes;
 	if (!held)
 		return 0;
 	ret->has_histogram = true;
