@@ -714,8 +714,12 @@ int bpf_source_scan(struct source *base, pid_t pid, const struct maps_list *maps
 	struct bpf_process *proc = s->records.stopped ? NULL : bpf_traced_find(&s->traced, pid);
 	if (!proc || err)
 		return err;
-	if (proc->pending)
+	if (bpf_traced_expect(&s->traced, proc, maps)) {
 		bpf_traced_hold_young(&s->traced);
+		err = look(s, true);
+	}
+	if (err)
+		return err;
 	int n = bpf_traced_scan(&s->traced, proc, maps, read_ns);
 	if (!proc->pending && proc->held)
 		bpf_traced_hold_young(&s->traced);

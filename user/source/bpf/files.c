@@ -422,7 +422,7 @@ static void report_leased(const struct messages *messages, struct bpf_files *f, 
 }
 
 /* NULL: it was not seen before. */
-static struct bpf_file *find_file(struct bpf_files *f, uint64_t dev, uint64_t inode)
+static struct bpf_file *find_file(const struct bpf_files *f, uint64_t dev, uint64_t inode)
 {
 	const uint64_t *at = map_get(&f->index, hash_file(dev, inode));
 	struct bpf_file *file = at ? &f->file[*at] : NULL;
@@ -606,6 +606,17 @@ static void update_all(struct walk *w)
 		update(w, &w->files->file[i]);
 	if (!w->scan->sites)
 		w->scan->sites = w->err;
+}
+
+bool bpf_files_new(const struct bpf_files *f, const struct maps_list *maps)
+{
+	for (uint32_t i = 0; i < maps->count; i++) {
+		const struct maps_entry *e = &maps->entry[i];
+		if (e->exec && e->inode &&
+		    !find_file(f, makedev(e->dev_major, e->dev_minor), e->inode))
+			return true;
+	}
+	return false;
 }
 
 void bpf_files_scan(struct bpf_scanner *by, struct bpf_files *f, const struct maps_list *maps,

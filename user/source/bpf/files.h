@@ -114,6 +114,8 @@ struct bpf_scan {
 };
 
 void bpf_files_init(struct bpf_files *f);
+/* True if there is code among the mappings that the process had not mapped at any scan. */
+bool bpf_files_new(const struct bpf_files *f, const struct maps_list *maps);
 /* Attaches to what is new among the mappings (MAPS_TRACED), and updates what is there. */
 void bpf_files_scan(struct bpf_scanner *by, struct bpf_files *f, const struct maps_list *maps,
 		    struct bpf_scan *scan);

@@ -276,6 +276,13 @@ void bpf_traced_fork(struct bpf_traced *t, struct bpf_process *proc,
 	make_young(t, proc);
 }
 
+bool bpf_traced_expect(struct bpf_traced *t, struct bpf_process *proc, const struct maps_list *maps)
+{
+	if (!proc->pending && t->opt.hold && bpf_files_new(&proc->files, maps))
+		make_young(t, proc);
+	return proc->pending;
+}
+
 /* Whether there is something to probe in a process that has not been scanned: 1 or 0, or -ENOENT if
  * nobody has looked into its program. */
 static int had_probes(const struct bpf_traced *t, const struct bpf_process *proc)
