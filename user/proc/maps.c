@@ -128,10 +128,11 @@ static void escape_newlines(const char *name, char *ret)
 	*ret = 0;
 }
 
+/* Others do not know it: an older kernel (ENOTTY), QEMU's user mode (ENOSYS). */
 static bool can_query(int fd)
 {
 	uint64_t too_small = 0;
-	return ioctl(fd, PROCMAP_QUERY, &too_small) && errno != ENOTTY;
+	return ioctl(fd, PROCMAP_QUERY, &too_small) && errno == EINVAL;
 }
 
 /* Fills *q from an address on, with the name if it is no longer than PATH_MAX. 1; 0: no more. */
