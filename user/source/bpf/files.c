@@ -479,6 +479,11 @@ static bool is_ring(const struct maps_entry *e)
 	return e->shared && e->write && n > tail && !strcmp(e->path + n - tail, suffix);
 }
 
+static bool has_code(const struct maps_entry *e)
+{
+	return e->exec && e->inode;
+}
+
 static int walk_entry(struct walk *w, const struct maps_entry *e)
 {
 	struct bpf_files *f = w->files;
@@ -487,7 +492,7 @@ static int walk_entry(struct walk *w, const struct maps_entry *e)
 	if (over)
 		report_incomplete(w->by->env.messages, f, pid);
 	f->has_ring |= is_ring(e);
-	if (over || !e->exec || !e->inode)
+	if (over || !has_code(e))
 		return over;
 	uint64_t dev = makedev(e->dev_major, e->dev_minor);
 	struct bpf_file *file = find_file(f, dev, e->inode);
@@ -608,15 +613,32 @@ static void update_all(struct walk *w)
 		w->scan->sites = w->err;
 }
 
-bool bpf_files_new(const struct bpf_files *f, const struct maps_list *maps)
+/* The lowest code is the program's own; libraries come and go above it. */
+static void note_program(struct bpf_files *f, const struct maps_list *maps)
 {
-	for (uint32_t i = 0; i < maps->count; i++) {
+	for (uint32_t i = 0; i < maps->count; i++)
+		if (has_code(&maps->entry[i])) {
+			f->program = maps->entry[i];
+			f->program.path = NULL;
+			return;
+		}
+}
+
+bool bpf_files_replaced(const struct bpf_files *f, const struct maps_list *maps)
+{
+	const struct maps_entry *program = &f->program;
+	bool is_new = false;
+	for (uint32_t i = 0; program->inode && i < maps->count; i++) {
 		const struct maps_entry *e = &maps->entry[i];
-		if (e->exec && e->inode &&
-		    !find_file(f, makedev(e->dev_major, e->dev_minor), e->inode))
-			return true;
+		if (!has_code(e))
+			continue;
+		uint64_t dev = makedev(e->dev_major, e->dev_minor);
+		if (e->start == program->start && e->inode == program->inode &&
+		    dev == makedev(program->dev_major, program->dev_minor))
+			return false;
+		is_new |= !find_file(f, dev, e->inode);
 	}
-	return false;
+	return is_new;
 }
 
 void bpf_files_scan(struct bpf_scanner *by, struct bpf_files *f, const struct maps_list *maps,
@@ -624,6 +646,7 @@ void bpf_files_scan(struct bpf_scanner *by, struct bpf_files *f, const struct ma
 {
 	struct walk w = {.by = by, .files = f, .scan = scan};
 	begin_scan(scan);
+	note_program(f, maps);
 	f->has_ring = false;
 	for (uint32_t i = 0; i < maps->count && !walk_entry(&w, &maps->entry[i]); i++)
 		;

@@ -94,6 +94,7 @@ struct bpf_files {
 	bool ever[ATTACHERS];	      /* also before the last exec */
 	struct map index;	      /* of them, by device and inode */
 	struct inspect_budget budget;
+	struct maps_entry program; /* as of the last scan, without a path; inode 0: there was none */
 	bool has_ring; /* the process had a ring file mapped at the last scan */
 	bool reported; /* that not everything is looked into */
 	bool reported_lease;
@@ -114,8 +115,8 @@ struct bpf_scan {
 };
 
 void bpf_files_init(struct bpf_files *f);
-/* True if there is code among the mappings that the process had not mapped at any scan. */
-bool bpf_files_new(const struct bpf_files *f, const struct maps_list *maps);
+/* True if the mappings are another program's than those of the last scan. */
+bool bpf_files_replaced(const struct bpf_files *f, const struct maps_list *maps);
 /* Attaches to what is new among the mappings (MAPS_TRACED), and updates what is there. */
 void bpf_files_scan(struct bpf_scanner *by, struct bpf_files *f, const struct maps_list *maps,
 		    struct bpf_scan *scan);

@@ -278,7 +278,7 @@ void bpf_traced_fork(struct bpf_traced *t, struct bpf_process *proc,
 
 bool bpf_traced_expect(struct bpf_traced *t, struct bpf_process *proc, const struct maps_list *maps)
 {
-	if (!proc->pending && t->opt.hold && bpf_files_new(&proc->files, maps))
+	if (!proc->pending && t->opt.hold && bpf_files_replaced(&proc->files, maps))
 		make_young(t, proc);
 	return proc->pending;
 }

@@ -212,9 +212,8 @@ void bpf_traced_exec(struct bpf_traced *t, struct bpf_process *proc, uint64_t ts
 		     const struct bpf_program *program);
 /* No process may be probed by this program: it was refused, and some process needs it. */
 void bpf_traced_refuse(struct bpf_traced *t, enum bpf_probe program);
-/* The process is held by the next bpf_traced_hold_young() if it has mapped code that is new: its
- * mappings can be read before the kernel reports their exec, and that is over when it is held. True:
- * that is so. */
+/* The process is held by the next bpf_traced_hold_young() if its mappings are another program's: they
+ * can be read before the kernel reports the exec, which is over when it is held. True: that is so. */
 bool bpf_traced_expect(struct bpf_traced *t, struct bpf_process *proc,
 		       const struct maps_list *maps);
 /* Holds those that are new, and lets go of those that have been scanned, or held for too long. */
