@@ -268,6 +268,9 @@ static _Noreturn void work(int fd)
 	if (dup2(fd, FD_WORKER) != FD_WORKER || syscall(SYS_close_range, FD_WORKER + 1, ~0u, 0) ||
 	    syscall(SYS_close_range, 0, FD_WORKER - 1, 0))
 		_exit(1);
+	char ready = 0;
+	if (file_write(FD_WORKER, &ready, sizeof(ready)))
+		_exit(1);
 	while (file_read(FD_WORKER, &q, sizeof(q)) == sizeof(q))
 		if (answer(&q))
 			break;
@@ -275,24 +278,6 @@ static _Noreturn void work(int fd)
 }
 
 /* ---- the tracer ---- */
-
-static int start(struct memory_reader *r)
-{
-	int fds[2];
-	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds))
-		return -errno;
-	pid_t pid = fork();
-	if (!pid)
-		work(fds[1]);
-	close(fds[1]);
-	if (pid < 0) {
-		close(fds[0]);
-		return -EAGAIN;
-	}
-	r->fd = fds[0];
-	r->worker = pid;
-	return 0;
-}
 
 static void reap_abandoned(struct memory_reader *r)
 {
@@ -371,6 +356,31 @@ static int receive(struct memory_reader *r, void *to, size_t n, struct wait *w)
 		got += one > 0 ? (size_t)one : 0;
 	}
 	return 0;
+}
+
+/* Behind this it waits for nothing but what it is asked: how long that takes is not its beginning's,
+ * nor a busy machine's. */
+static int start(struct memory_reader *r)
+{
+	int fds[2];
+	char ready;
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds))
+		return -errno;
+	pid_t pid = fork();
+	if (!pid)
+		work(fds[1]);
+	close(fds[1]);
+	if (pid < 0) {
+		close(fds[0]);
+		return -EAGAIN;
+	}
+	r->fd = fds[0];
+	r->worker = pid;
+	struct wait w = {.until_ns = now_ns() + PATIENCE_NS, .fd = -1};
+	int err = receive(r, &ready, sizeof(ready), &w);
+	if (err)
+		abandon(r);
+	return err;
 }
 
 static uint64_t patience_ns(const struct memory_reader *r)

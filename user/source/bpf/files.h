@@ -94,9 +94,10 @@ struct bpf_files {
 	bool ever[ATTACHERS];	      /* also before the last exec */
 	struct map index;	      /* of them, by device and inode */
 	struct inspect_budget budget;
-	struct maps_entry program; /* as of the last scan, without a path; inode 0: there was none */
-	bool has_ring; /* the process had a ring file mapped at the last scan */
-	bool reported; /* that not everything is looked into */
+	struct maps_entry
+		program; /* as of the last scan, without a path; inode 0: there was none */
+	bool has_ring;	 /* the process had a ring file mapped at the last scan */
+	bool reported;	 /* that not everything is looked into */
 	bool reported_lease;
 };
 
