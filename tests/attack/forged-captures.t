@@ -7,7 +7,7 @@
 forge=$O/tests/attack/forge_capture
 need_file "$forge"
 
-# try KIND N FORMAT...: each within seconds, 10 of CPU at most, and 500 MB
+# try KIND N FORMAT...: each within seconds, 10 of CPU at most, and 400 MB
 try() {
 	local kind=$1 n=$2 format
 	shift 2
@@ -18,7 +18,7 @@ try() {
 		[ "$format" = lines ] && args=(stat --interval 1ms)
 		[ "$format" = info ] && args=(info)
 		(
-			ulimit -t 10 -v 500000
+			ulimit -t 10 -v 400000
 			exec timeout 600 "$O/ebtrace" "${args[@]}" -q "$TMP/$kind.ebt"
 		) >"$TMP/$kind.$format.log" 2>&1
 		echo "$? $kind $format" >>"$TMP/status"

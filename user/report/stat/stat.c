@@ -247,6 +247,8 @@ static int stat_end(struct sink *base)
 	if (k->opt.interval_ns && k->session->run_begin.known && end->known)
 		err = pass_intervals(k, end->ns);
 	if (!err)
+		err = stat_model_end(&k->model, *end);
+	if (!err)
 		err = put_report(k, *end);
 	int written = buf_finish(&k->buf);
 	return err ? err : written;

@@ -688,13 +688,21 @@ int stat_model_finish(const struct stat_model *m, struct stat_process *p, struct
 }
 
 /* No more events of the process come: its numbers become final. */
-static int end_process(struct stat_model *m, struct stat_process *p)
+static int end_process(struct stat_model *m, struct stat_process *p, struct moment now)
 {
 	for (struct stat_lane *l = p->lanes; l; l = l->next) {
 		stat_sets_wake(l);
 		stat_progress_change(&m->progress, l);
 	}
-	return stat_model_finish(m, p, m->stream.session->run_end);
+	return stat_model_finish(m, p, now);
+}
+
+int stat_model_end(struct stat_model *m, struct moment now)
+{
+	int err = 0;
+	for (struct stat_process *p = m->processes.first; p && !err; p = p->next)
+		err = p->is_final ? 0 : end_process(m, p, now);
+	return err;
 }
 
 /* Of the processes that were released, the one with the least GC time joins its program. */
@@ -715,7 +723,7 @@ int stat_model_forget(struct stat_model *m, uint32_t process)
 	if (processes_find(registry, pid) == process)
 		stat_processes_dead(&m->processes, pid);
 	struct stat_process *p = stat_processes_find(&m->processes, process);
-	int err = p ? end_process(m, p) : 0;
+	int err = p ? end_process(m, p, m->stream.session->run_end) : 0;
 	if (!err)
 		err = tracks_forget(m->stream.tracks, process, m->stream.now_ns);
 	if (err || !p)
