@@ -10,6 +10,8 @@
 
 /* Follow children; set before load. */
 const volatile uint8_t ebt_follow = 1;
+/* Report each exec, without a slot if the process is not traced; set before load. */
+const volatile uint8_t ebt_everyone = 0;
 
 /* Slots for children, which the tracer refills at each poll. */
 struct {
@@ -78,7 +80,7 @@ int ebt_process_exec(struct bpf_raw_tracepoint_args *ctx)
 	struct inode *inode = BPF_CORE_READ(bprm, file, f_inode);
 	uint32_t pid = pidns_process((void *)ctx->args[0]);
 	const uint32_t *slot = bpf_map_lookup_elem(&ebt_traced, &pid);
-	if (!slot)
+	if (!slot && !(ebt_everyone && pid))
 		return 0;
 	struct ebt_process_record *rec =
 		bpf_ringbuf_reserve(&ebt_channel, sizeof(*rec) + EBT_ROOM_PATH, 0);
@@ -86,7 +88,7 @@ int ebt_process_exec(struct bpf_raw_tracepoint_args *ctx)
 		__sync_fetch_and_add(&ebt_dropped.control, 1);
 		return 0;
 	}
-	channel_head(&rec->head, EBT_RECORD_PROCESS, *slot, EBT_PROCESS_EXEC);
+	channel_head(&rec->head, EBT_RECORD_PROCESS, slot ? *slot : EBT_NO_SLOT, EBT_PROCESS_EXEC);
 	rec->ts = clock_now();
 	rec->dropped = channel_dropped();
 	rec->pid = pid;

@@ -32,6 +32,7 @@ static int print_overview(void)
 {
 	static const char *const examples[] = {
 		"sudo ebtrace -p 1234          the events of a running process",
+		"sudo ebtrace stat -a -d 10s   GC of all processes of the machine",
 		"ebtrace -- ./prog args        of a program from its first event",
 		"ebtrace stat -- ./prog args   its GC time and pauses",
 		"ebtrace -o run.ebt -- ./prog  a capture, for later",
@@ -39,7 +40,7 @@ static int print_overview(void)
 		"ebtrace mem -- ./prog         where it allocates memory",
 		"ebtrace list                  what can be traced",
 	};
-	print("Usage: ebtrace COMMAND [OPTION...] -p PID | -- PROGRAM [ARGS...] | FILE\n");
+	print("Usage: ebtrace COMMAND [OPTION...] -p PID | -a | -- PROGRAM [ARGS...] | FILE\n");
 	print("Shows what a language runtime does inside a process.\n");
 	print("\n");
 	print("Commands:\n");

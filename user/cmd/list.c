@@ -434,43 +434,47 @@ static void report_given_up(const struct memory_reader *memory)
 			 n, pid);
 }
 
+struct listing {
+	struct inspect
+		*inspect; /* NULL, without memory: each file is inspected once for each process */
+	struct memory_reader *memory;
+	bool json;
+	unsigned denied;
+};
+
+static int list_one(pid_t pid, void *ctx)
+{
+	struct listing *l = ctx;
+	struct process_status p;
+	struct facts f;
+	process_read_status(pid, &p);
+	l->denied += p.state == PROCESS_DENIED;
+	if (p.state != PROCESS_OPEN)
+		return 0;
+	read_facts(l->inspect, l->memory, &p, &f);
+	if (f.rings > 0 || f.files.markers || f.files.runtime.language || f.files.incomplete)
+		print_process(&p, &f, l->json);
+	report_leased(p.pid, &f);
+	return 0;
+}
+
 static int list_processes(const struct opts *o)
 {
-	DIR *d = opendir("/proc");
-	if (!d) {
-		complain("/proc: %s", strerror(errno));
-		return EXIT_ERROR;
-	}
 	if (!o->json)
 		print("%7s  %-15s  %-4s  %-11s  %s\n", "PID", "COMMAND", "RING", "MARKERS",
 		      "RUNTIME");
-	/* NULL, without memory: each file is inspected once for each process. */
-	struct inspect *in = inspect_new();
-	struct memory_reader *memory = memory_reader_new();
-	inspect_read_by(in, memory);
-	unsigned denied = 0;
-	struct dirent *e;
-	while ((e = readdir(d))) {
-		struct process_status p;
-		struct facts f;
-		if (!isdigit((unsigned char)*e->d_name))
-			continue;
-		process_read_status(atoi(e->d_name), &p);
-		denied += p.state == PROCESS_DENIED;
-		if (p.state != PROCESS_OPEN)
-			continue;
-		read_facts(in, memory, &p, &f);
-		if (f.rings > 0 || f.files.markers || f.files.runtime.language ||
-		    f.files.incomplete)
-			print_process(&p, &f, o->json);
-		report_leased(p.pid, &f);
+	struct listing l = {inspect_new(), memory_reader_new(), o->json, 0};
+	inspect_read_by(l.inspect, l.memory);
+	int err = process_each(list_one, &l);
+	inspect_free(l.inspect);
+	report_given_up(l.memory);
+	memory_reader_free(l.memory);
+	if (err) {
+		complain("/proc: %s", strerror(-err));
+		return EXIT_ERROR;
 	}
-	closedir(d);
-	inspect_free(in);
-	report_given_up(memory);
-	memory_reader_free(memory);
-	if (denied && geteuid() && log_level >= LOG_NORMAL)
-		complain("processes of other users, not inspected: %u; root sees them", denied);
+	if (l.denied && geteuid() && log_level >= LOG_NORMAL)
+		complain("processes of other users, not inspected: %u; root sees them", l.denied);
 	if (!o->json && log_level >= LOG_NORMAL)
 		complain("what this kernel and these privileges allow: ebtrace info --kernel");
 	return 0;

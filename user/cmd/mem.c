@@ -590,7 +590,8 @@ int cmd_mem(int argc, char **argv)
 	static const struct report_command command = {
 		.command = OPTS_MEM,
 		.name = "ebtrace mem",
-		.args = "[REPORT] -p PID...\n[REPORT] -- PROGRAM [ARGS...]\n[REPORT] FILE...",
+		.args = "[REPORT] -p PID...\n[REPORT] -a\n[REPORT] -- PROGRAM [ARGS...]\n[REPORT] "
+			"FILE...",
 		.list = &mem_reports,
 		.doc = put_doc,
 		.schema = mem_schema,

@@ -10,6 +10,9 @@
 /* What holds of a command line. */
 #define FACTS(X)                                                                               \
 	X(PIDS, e->pid_count)                                                                  \
+	X(ALL, e->all)                                                                         \
+	X(NO_FOLLOW, !e->follow)                                                               \
+	X(RING_REQUEST, opts_given(o, OPT_RING_REQUEST))                                       \
 	X(SEVERAL_PIDS, e->pid_count > 1)                                                      \
 	X(PROGRAM, e->program)                                                                 \
 	X(FILES, e->file_count)                                                                \
@@ -69,8 +72,14 @@ static const struct rule {
 	uint64_t all, any, none;
 	const char *message; /* with IS(LIVE_OPTION) in `all`: printed behind that option */
 } rules[] = {
-	{RUN, 0, 0, IS(PIDS) | IS(PROGRAM) | IS(FILES),
+	{RUN, 0, 0, IS(PIDS) | IS(ALL) | IS(PROGRAM) | IS(FILES),
 	 "what to trace? -p PID, -- PROGRAM, or a FILE; 'ebtrace --help' shows examples"},
+	{RUN, IS(ALL), IS(PIDS) | IS(PROGRAM) | IS(FILES), 0,
+	 "-a traces all processes: it takes no -p PID, -- PROGRAM or FILE"},
+	{RUN, IS(ALL), IS(NO_FOLLOW) | IS(RING_REQUEST), 0,
+	 "-a traces children, too, and switches no ring on: it takes no --no-follow or "
+	 "--ring-request"},
+	{RUN, IS(ALL) | IS(PAGES), 0, 0, "--pages watches processes of -p PID, or -- PROGRAM"},
 	{RUN, IS(PIDS), IS(PROGRAM) | IS(FILES), 0,
 	 "-p PID, -- PROGRAM and FILE exclude one another; 'ebtrace --help' shows examples"},
 	{RUN, IS(PROGRAM) | IS(FILES), 0, 0,

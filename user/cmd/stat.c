@@ -164,7 +164,7 @@ int cmd_stat(int argc, char **argv)
 	static const struct report_command command = {
 		.command = OPTS_STAT,
 		.name = "ebtrace stat",
-		.args = "-p PID...\n-- PROGRAM [ARGS...]\nFILE...",
+		.args = "-p PID...\n-a\n-- PROGRAM [ARGS...]\nFILE...",
 		.list = &list,
 		.doc = put_doc,
 		.schema = stat_schema,

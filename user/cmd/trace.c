@@ -352,7 +352,7 @@ int cmd_trace(int argc, char **argv)
 	bool has_command = argc && strcmp(argv[0], "ebtrace");
 	if (buf_init(&doc, -1, 4096) || write_doc(&doc, has_command))
 		return EXIT_ERROR;
-	struct opts_command command = {OPTS_TRACE, "-p PID...\n-- PROGRAM [ARGS...]\nFILE...",
+	struct opts_command command = {OPTS_TRACE, "-p PID...\n-a\n-- PROGRAM [ARGS...]\nFILE...",
 				       buf_str(&doc)};
 	opts_parse(&o, &command, argc, argv);
 	o.engine.allocs = ALLOCS_TOO;

@@ -21,8 +21,9 @@ enum engine_attach { ATTACH_AUTO, ATTACH_MULTI, ATTACH_PERF };
 struct engine_options {
 	const char *command; /* "ebtrace stat", for advice; NULL: "ebtrace", which is trace */
 	bool describes;	     /* it traces nothing, as info */
-	/* What is traced or read, one of the three: processes, a program (NULL-terminated; else
-	 * NULL), files. */
+	/* What is traced or read, one of the four: all processes that can be, processes, a program
+	 * (NULL-terminated; else NULL), files. */
+	bool all;
 	pid_t *pids;
 	unsigned pid_count;
 	char **program;

@@ -217,22 +217,38 @@ pid_t process_parent(pid_t pid)
 	return process_read_stat(pid, &p) ? 0 : p.parent;
 }
 
-int process_executing(uint64_t dev, uint64_t inode, int (*fn)(pid_t pid, void *ctx), void *ctx)
+int process_each(int (*fn)(pid_t pid, void *ctx), void *ctx)
 {
 	DIR *d = opendir("/proc");
 	int err = d ? 0 : -errno;
 	struct dirent *e;
-	while (d && !err && (e = readdir(d))) {
-		char path[32];
-		struct stat st;
-		int pid = isdigit((unsigned char)*e->d_name) ? atoi(e->d_name) : 0;
-		snprintf(path, sizeof(path), "/proc/%d/exe", pid);
-		if (pid && !stat(path, &st) && st.st_ino == inode && st.st_dev == dev)
-			err = fn(pid, ctx);
-	}
+	while (d && !err && (e = readdir(d)))
+		if (isdigit((unsigned char)*e->d_name))
+			err = fn(atoi(e->d_name), ctx);
 	if (d)
 		closedir(d);
 	return err;
+}
+
+struct executing {
+	uint64_t dev, inode;
+	int (*fn)(pid_t pid, void *ctx);
+	void *ctx;
+};
+
+static int check_executing(pid_t pid, void *ctx)
+{
+	const struct executing *x = ctx;
+	char path[32];
+	struct stat st;
+	snprintf(path, sizeof(path), "/proc/%d/exe", pid);
+	bool is = !stat(path, &st) && st.st_ino == x->inode && st.st_dev == x->dev;
+	return is ? x->fn(pid, x->ctx) : 0;
+}
+
+int process_executing(uint64_t dev, uint64_t inode, int (*fn)(pid_t pid, void *ctx), void *ctx)
+{
+	return process_each(check_executing, &(struct executing){dev, inode, fn, ctx});
 }
 
 /* Of one thread. */

@@ -67,6 +67,10 @@ bool process_has_one_thread(pid_t pid);
 /* The process that it is a child of; 0: none, or it cannot be read. */
 pid_t process_parent(pid_t pid);
 
+/* Calls fn for each process that there is, by pid, until it returns non-zero, which is then returned.
+ * -EMFILE, -ENFILE or -ENOMEM if none could be listed. */
+int process_each(int (*fn)(pid_t pid, void *ctx), void *ctx);
+
 /* Calls fn for each process that executes the file, until it returns non-zero, which is then
  * returned. Who may not be looked at is left out. -EMFILE, -ENFILE or -ENOMEM if none could be
  * listed. */

@@ -10,6 +10,7 @@
 #include "base/ending.h"
 #include "engine/damage.h"
 #include "engine/guest.h"
+#include "engine/live/everyone.h"
 #include "engine/live/interval.h"
 #include "engine/live/probing.h"
 #include "engine/live/realtime.h"
@@ -33,6 +34,7 @@
 
 struct scan {
 	struct loop *loop;
+	struct everyone *everyone; /* NULL: single processes are traced */
 	struct traced *traced;
 	struct ring_files *files;
 	struct probing *probing;
@@ -96,6 +98,8 @@ static int on_timer(void *ctx)
 	 * records. */
 	int err = s->probing->source ? source_poll(s->probing->source) : 0;
 	if (!err)
+		err = everyone_scan(s->everyone);
+	if (!err)
 		err = ring_files_scan(s->files, probing_known_ns(s->probing));
 	uint64_t next = begin + (waiting ? first_period(s, begin) : RING_FILES_SCAN_NS);
 	if (ring_files_opened(s->files))
@@ -109,11 +113,13 @@ static int on_timer(void *ctx)
 }
 
 /* The first scan is when the loop runs. All that it is given outlives scan_end(). */
-static void scan_begin(struct scan *s, struct loop *l, struct traced *traced,
-		       struct ring_files *files, struct probing *p, bool hurried)
+static void scan_begin(struct scan *s, struct loop *l, struct everyone *everyone,
+		       struct traced *traced, struct ring_files *files, struct probing *p,
+		       bool hurried)
 {
 	*s = (struct scan){
 		.loop = l,
+		.everyone = everyone,
 		.traced = traced,
 		.files = files,
 		.probing = p,
@@ -166,6 +172,7 @@ struct live {
 	struct scan scan;
 	struct inspect *inspect; /* what is known of files */
 	struct ring_source *rings;
+	struct everyone *everyone; /* NULL: single processes are traced */
 	struct traced *traced;
 	struct ring_files *files;
 	struct probing probing;
@@ -294,6 +301,9 @@ static void on_bpf_change(void *ctx, pid_t pid, enum bpf_change change, uint64_t
 		traced_executed(t->traced, pid);
 		ring_files_executed(t->files, pid, ts);
 		break;
+	case BPF_OTHER_EXECED:
+		everyone_executed(t->everyone, pid, ts);
+		break;
 	case BPF_EXITED:
 		ring_files_exited(t->files, pid);
 		scan_soon(&t->scan);
@@ -322,7 +332,7 @@ static bool is_over(struct live *t, uint64_t now)
 		return true;
 	if (t->has_program)
 		program_ended(&t->program);
-	return !traced_running(t->traced) && !ring_files_pending(t->files);
+	return !t->everyone && !traced_running(t->traced) && !ring_files_pending(t->files);
 }
 
 /* Moves what there is. When there is nothing to do, what has been put out is shown. */
@@ -376,7 +386,8 @@ static int trace(struct live *t)
 		err = watch(t, &t->probing_watch, bpf_source_fd(t->probing.source), on_probing);
 	if (err)
 		return err;
-	scan_begin(&t->scan, t->loop, t->traced, t->files, &t->probing, t->has_program);
+	scan_begin(&t->scan, t->loop, t->everyone, t->traced, t->files, &t->probing,
+		   t->has_program);
 	begin_realtime(t);
 	err = loop_run(t->loop, step, t);
 	realtime_end(&t->realtime);
@@ -442,11 +453,11 @@ static void retry(struct live *t)
 static enum engine_end check_something(struct live *t)
 {
 	const char *reason;
-	if (!t->probing.sees)
+	if (!t->probing.sees && !t->everyone)
 		retry(t);
 	if (ending_asked())
 		return ENGINE_OK;
-	if (ring_files_opened(t->files) || t->probing.sees)
+	if (ring_files_opened(t->files) || t->probing.sees || t->everyone)
 		return ENGINE_OK;
 	enum engine_end end = t->options->wait ? ENGINE_OK : check_running(t);
 	if (end)
@@ -500,7 +511,9 @@ static enum engine_end add_processes(struct live *t)
 	/* Each of these steps may take long, and signals are read behind all of them. */
 	if (!end && ending_asked())
 		return ENGINE_OK;
-	int err = end ? 0 : ring_files_scan(t->files, UINT64_MAX);
+	int err = end ? 0 : everyone_scan(t->everyone);
+	if (!end && !err)
+		err = ring_files_scan(t->files, UINT64_MAX);
 	if (err) {
 		messages_error(&t->engine->session->messages, "%s", strerror(-err));
 		return ENGINE_FAILED;
@@ -577,6 +590,8 @@ static int init(struct live *t)
 		err = ring_source_new(e->session, engine_buffer_bytes(t->options), &t->rings);
 	if (!err)
 		err = traced_new(e, t->loop, &hooks, &t->traced);
+	if (!err && t->options->all)
+		err = everyone_new(e, t->traced, t->inspect, probing_is_allowed(), &t->everyone);
 	if (!err)
 		err = ring_files_new(e, t->traced, t->rings, t->inspect, t->program.keep_files,
 				     &t->files);
@@ -707,7 +722,7 @@ static enum engine_end trace_to_the_end(struct live *t)
 		report_failure(t, err);
 		return ENGINE_FAILED;
 	}
-	bool waited = t->options->wait && !t->has_program;
+	bool waited = (t->options->wait && !t->has_program) || t->everyone;
 	if (!waited || ring_files_opened(t->files) || t->probing.sees || session->totals.events)
 		return ENGINE_OK;
 	messages_error(&t->engine->session->messages, "nothing to trace has come");
@@ -738,6 +753,7 @@ static void done(struct live *t)
 		program_done(&t->program);
 	recording_rings_done(&t->larger);
 	ring_files_free(t->files);
+	everyone_free(t->everyone);
 	traced_free(t->traced);
 	inspect_free(t->inspect);
 	loop_free(t->loop);

@@ -143,6 +143,7 @@ probing_begin(struct probing *p, const struct engine *e, bool record, struct ins
 		.inspect = inspect,
 		.memory = e->memory,
 		.hold = o->program != NULL && !o->pages,
+		.everyone = o->all,
 		.allocs = o->allocs != ALLOCS_NONE && o->mode != MODE_RING,
 		.allocs_only = o->allocs == ALLOCS_ONLY,
 		.pages = o->pages,
@@ -155,7 +156,8 @@ probing_begin(struct probing *p, const struct engine *e, bool record, struct ins
 		.stack_glob_count = o->stack_glob_count,
 		.stack_pause_ns = o->stack_pause_ns,
 		.watermark_only = engine_watermarks(o),
-		.no_ring_request = o->mode == MODE_PROBES || o->ring_request == RING_REQUEST_NEVER,
+		.no_ring_request =
+			o->mode == MODE_PROBES || o->ring_request == RING_REQUEST_NEVER || o->all,
 		.ring_request_always = o->ring_request == RING_REQUEST_ALWAYS,
 		.no_ring = o->mode == MODE_PROBES,
 		.own_ring_ns = record ? RING_START_NS : 0,
@@ -281,7 +283,7 @@ static enum engine_end check_allocs(const struct probing *p, pid_t pid)
 static int attach(struct probing *p, struct traced_process *process, char *reason)
 {
 	struct maps_list maps;
-	int n = bpf_source_trace(p->source, process->pid, reason);
+	int n = bpf_source_trace(p->source, process->pid, process->born_ns, reason);
 	if (n)
 		return n;
 	uint64_t read_ns = now_ns();
@@ -325,7 +327,7 @@ enum engine_end probing_check_ends(const struct probing *p)
 	struct bpf_counts counts = {0};
 	if (p->source)
 		bpf_source_counts(p->source, &counts);
-	if (!o->needs_ends || o->wait || !counts.unprepared_sites ||
+	if (!o->needs_ends || o->wait || o->all || !counts.unprepared_sites ||
 	    counts.alloc_sites > counts.unprepared_sites)
 		return ENGINE_OK;
 	messages_error(&p->engine->session->messages,

@@ -127,7 +127,7 @@ int ring_files_new(const struct engine *e, struct traced *traced, struct ring_so
 	unread_rings_init(&r->unread, e, rings);
 	r->births.fd = -1;
 	r->keep = keep;
-	r->attached = !e->options->pid_count;
+	r->attached = e->options->program != NULL;
 	r->runtime = e->options->runtime;
 	*ret = r;
 	return 0;

@@ -52,6 +52,7 @@ struct traced_process {
 	pid_t pid;
 	uint32_t process; /* its index in the registry */
 	struct traced_usage usage;
+	uint64_t born_ns; /* it began in the run, and is found by this alone; 0: it did not */
 	/* The reader's of its ring files: */
 	struct known_ring *rings; /* that it has mapped, as long as it runs */
 	bool has_ring, told_mixed, told_many, told_unexplained;

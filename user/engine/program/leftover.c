@@ -133,22 +133,20 @@ static void note_unread(struct leftover *l, pid_t pid, int err)
 		l->unread = pid;
 }
 
+static int find_mapped_by(pid_t pid, void *ctx)
+{
+	struct leftover *l = ctx;
+	struct mapped_search search = {l, pid};
+	note_unread(l, pid, memory_reader_maps(l->memory, pid, MAPS_ALL, mark_mapped, &search));
+	return 0;
+}
+
 static void find_mapped(struct leftover *l)
 {
 	if (!l->file_count)
 		return;
 	qsort(l->files, l->file_count, sizeof(*l->files), by_inode);
-	DIR *d = opendir("/proc");
-	struct dirent *e;
-	while (d && (e = readdir(d))) {
-		struct mapped_search search = {l, atoi(e->d_name)};
-		if (isdigit((unsigned char)*e->d_name))
-			note_unread(l, search.pid,
-				    memory_reader_maps(l->memory, search.pid, MAPS_ALL, mark_mapped,
-						       &search));
-	}
-	if (d)
-		closedir(d);
+	process_each(find_mapped_by, l);
 }
 
 /* NULL if the open file is a ring that may have been left by process `pid`. */

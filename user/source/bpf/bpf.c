@@ -26,12 +26,8 @@
 #define DRAIN_NS	    1000000u   /* how often the buffer is drained */
 #define DISPATCH_NS	    20000000u  /* a poll takes no longer */
 #define UPDATE_NS	    100000000u /* an attachment that waits for a moment is so late at most */
-/* Of a process, among which a traced one is looked for. They are read one by one while pids may come
- * again: without a limit that might not end. */
-#define MAX_ANCESTORS 64
-
-/* Who asked for the end is told what it waits for, if that takes longer. */
-#define QUICK_S 0.2
+#define MAX_ANCESTORS	    64	       /* of a process: pids may come again while they are read */
+#define QUICK_S		    0.2	       /* a wait at the end that is longer is reported */
 
 struct bpf_source {
 	struct source base;
@@ -399,7 +395,7 @@ static struct attach_env env_of(struct bpf_source *s)
 		.memory = opt->memory,
 		.share = !opt->no_follow && s->counts.multi,
 		/* What a program of ours starts comes and goes too fast for links of its own. */
-		.is_ours = opt->hold ? NULL : is_ours,
+		.is_ours = opt->hold || opt->everyone ? NULL : is_ours,
 		.allocs = opt->allocs,
 		.allocs_only = opt->allocs_only,
 		.no_probes = opt->no_probes,
@@ -423,7 +419,7 @@ static void init_traced(struct bpf_source *s)
 		.links = {.attach = attach_link,
 			  .announce = s->counts.multi ? NULL : report_price,
 			  .holds = link_keeper_holds,
-			  .foreign = count_foreign,
+			  .foreign = opt->everyone ? NULL : count_foreign,
 			  .ctx = s},
 		.env = env_of(s),
 	};
@@ -513,6 +509,7 @@ static int new_kernel(struct bpf_source *s)
 	struct bpf_kernel_options kernel = {.ring_bytes = opt->ring_bytes,
 					    .multi = s->counts.multi,
 					    .no_follow = opt->no_follow,
+					    .everyone = opt->everyone,
 					    .features = wanted_features(opt),
 					    .messages = &s->session->messages,
 					    .receive = bpf_records_take,
@@ -665,14 +662,18 @@ static void name_attach(pid_t pid, char ret[64])
 	snprintf(ret, 64, "cannot attach to pid %d", pid);
 }
 
-int bpf_source_trace(struct source *base, pid_t pid, char *reason)
+int bpf_source_trace(struct source *base, pid_t pid, uint64_t born_ns, char *reason)
 {
 	struct bpf_source *s = (struct bpf_source *)base;
 	char what[64];
+	bool can = pid > 0 && !s->records.stopped;
+	struct bpf_process *proc = can ? add_process(s, pid) : NULL;
 	name_attach(pid, what);
-	if (pid <= 0 || s->records.stopped)
-		return other_users_explain(-EINVAL, what, reason);
-	return add_process(s, pid) ? 0 : other_users_explain(-ENOMEM, what, reason);
+	if (!proc)
+		return other_users_explain(can ? -ENOMEM : -EINVAL, what, reason);
+	if (!proc->born_ns)
+		proc->born_ns = born_ns;
+	return 0;
 }
 
 int bpf_source_attach(struct source *base, pid_t pid, const struct maps_list *maps,

@@ -38,6 +38,7 @@ struct bpf_options {
 	enum bpf_attach attach;	      /* kind of link; AUTO: MULTI if the kernel has it */
 	bool hold;		      /* stop children while probes are inserted: see proc/hold.h */
 	bool no_follow;		      /* do not follow children */
+	bool everyone;		      /* all processes are traced: no other one runs what they do */
 	bool allocs;		      /* attach to markers of sampled allocations */
 	bool allocs_only;	      /* and to nothing else */
 	bool pages;		      /* watch the pages of address spaces, and nothing else */
@@ -82,8 +83,9 @@ int bpf_source_new(struct session *s, const struct bpf_options *opt, struct sour
 		   char *reason);
 /* A process that has not begun yet: stacks of it will have the names of code that it had mapped. */
 void bpf_source_record_code(struct source *s, pid_t pid);
-/* Traces a process from now on, before its mappings are read. 0 or -errno. */
-int bpf_source_trace(struct source *s, pid_t pid, char *reason);
+/* Traces a process from now on, before its mappings are read. born_ns: it was born in the run, or has
+ * called exec, which nobody has watched; 0: before. 0 or -errno. */
+int bpf_source_trace(struct source *s, pid_t pid, uint64_t born_ns, char *reason);
 /* Attaches to what a process that is traced had mapped at read_ns (MAPS_TRACED). The number of markers
  * attached (0: none there yet), of threads of which pages are watched, or -errno: it is not traced any
  * more. */

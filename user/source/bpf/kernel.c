@@ -485,6 +485,7 @@ static int set_up(struct bpf_kernel *k, unsigned features)
 	bool blame = has_feature(features, BPF_BLAME);
 	uint64_t pidns = process_own_pidns();
 	k->skel->rodata->ebt_follow = !k->opt.no_follow;
+	k->skel->rodata->ebt_everyone = k->opt.everyone;
 	k->skel->rodata->ebt_stacks_on = has_feature(features, BPF_STACKS);
 	numberings_set_runs(k->skel->rodata->ebt_phases_run);
 	if (k->opt.stacks)

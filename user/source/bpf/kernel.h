@@ -43,10 +43,11 @@ enum bpf_feature {
 enum bpf_feature bpf_feature_of(enum bpf_probe probe);
 
 struct bpf_kernel_options {
-	size_t ring_bytes;		       /* power of two >= a page */
-	bool multi;			       /* uprobe_multi links, else perf-event links */
-	bool no_follow;			       /* report no forks */
-	unsigned features;		       /* that are wanted */
+	size_t ring_bytes; /* power of two >= a page */
+	bool multi;	   /* uprobe_multi links, else perf-event links */
+	bool no_follow;	   /* report no forks */
+	bool everyone;	   /* each exec is reported, also of processes that are not traced */
+	unsigned features; /* that are wanted */
 	const struct ebt_stack_choice *stacks; /* with BPF_STACKS: which events get one. Kept */
 	const struct messages *messages;       /* kept */
 	/* Receives a record; < 0: no more of them now. */

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "source/bpf/other_users.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/capability.h>
@@ -15,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "proc/process.h"
 #include "source/bpf/reason.h"
 
 /* Either is another user than we are. */
@@ -72,20 +72,18 @@ out_in:
 }
 
 /* Where no such process can be made, another user may run one. */
+static int reads_of_other(pid_t pid, void *ctx)
+{
+	char path[32];
+	struct stat st;
+	(void)ctx;
+	snprintf(path, sizeof(path), "/proc/%d", pid);
+	return !stat(path, &st) && st.st_uid != geteuid() && reads_maps(pid);
+}
+
 static bool reads_some(void)
 {
-	DIR *proc = opendir("/proc");
-	struct stat st;
-	bool found = false;
-	if (!proc)
-		return false;
-	for (const struct dirent *d; !found && (d = readdir(proc));) {
-		pid_t pid = (pid_t)atoi(d->d_name);
-		found = pid > 0 && !fstatat(dirfd(proc), d->d_name, &st, 0) &&
-			st.st_uid != geteuid() && reads_maps(pid);
-	}
-	closedir(proc);
-	return found;
+	return process_each(reads_of_other, NULL) > 0;
 }
 
 void other_users_check(struct bpf_refusal *ret)

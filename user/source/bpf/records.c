@@ -544,7 +544,12 @@ int bpf_records_receive(void *ctx, const void *data, size_t size)
 		return 0;
 	struct bpf_process *proc = bpf_traced_get(s->opt.traced, head->slot);
 	size_t payload = bpf_record_payload(head, size, sizeof(struct ebt_process_record));
-	if (head->type == EBT_RECORD_PROCESS && payload != SIZE_MAX) {
+	if (head->type == EBT_RECORD_PROCESS && payload != SIZE_MAX && head->slot == EBT_NO_SLOT) {
+		ts = bpf_record_ns(head);
+		bpf_traced_notify(s->opt.traced,
+				  (pid_t)((const struct ebt_process_record *)data)->pid,
+				  BPF_OTHER_EXECED, ts);
+	} else if (head->type == EBT_RECORD_PROCESS && payload != SIZE_MAX) {
 		ts = bpf_record_ns(head);
 		err = bpf_losses_record(s->opt.losses, head->slot, EBT_NO_DOMAIN, ts,
 					bpf_record_dropped(head));

@@ -90,6 +90,7 @@ enum bpf_change {
 	BPF_RING_NEEDED, /* its ring alone has what it does from ts on; 0: what it did before its probes were there */
 	BPF_FORKED, /* pid is the child */
 	BPF_EXECED,
+	BPF_OTHER_EXECED, /* the process is not traced */
 	BPF_EXITED,
 	BPF_UNPROBED, /* a file could not be probed, or its probes are gone: read its mappings again */
 };

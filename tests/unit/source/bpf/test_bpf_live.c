@@ -128,7 +128,7 @@ static void note_change(void *ctx, pid_t pid, enum bpf_change change, uint64_t t
 static int attach(struct source *s, pid_t pid, char *reason)
 {
 	struct maps_list maps;
-	int n = bpf_source_trace(s, pid, reason);
+	int n = bpf_source_trace(s, pid, 0, reason);
 	if (n)
 		return n;
 	uint64_t read_ns = now_ns();

@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "engine/live/everyone.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include "base/array.h"
+#include "base/clock.h"
+#include "proc/memory_reader.h"
+#include "proc/process.h"
+#include "proc/ringfile.h"
+
+#define PASS_NS	      50000000ull
+#define PASS_OWN_NS   500000000ull /* without privilege: of processes of the user's own */
+#define PASS_CPU_PART 20
+#define YOUNG_NS      1000000000ull
+#define OLD_EACH_NS   1000000000ull /* between two looks at the size of one that is not young */
+
+/* A program maps its libraries in its first milliseconds. */
+#define EXEC_NS	 20000000ull
+#define EXEC_MAX 256 /* more at once are found by the next pass */
+
+/* include/linux/sched.h */
+#define PF_KTHREAD 0x00200000
+
+/* A process that is not traced, as it was when it was read. */
+struct bystander {
+	pid_t pid;
+	uint64_t start_ticks, vm_bytes;
+	uint64_t first_ns, read_ns;
+	bool was_there; /* before the run */
+	bool never;	/* it cannot have anything */
+};
+
+/* As /proc lists them: by pid. */
+struct bystanders {
+	struct bystander *at;
+	uint32_t count, cap;
+};
+
+struct executed {
+	pid_t pid;
+	uint64_t ts;
+};
+
+struct everyone {
+	const struct engine *engine;
+	struct traced *traced;
+	struct inspect *inspect;
+	uint64_t period_ns, due_ns;
+	bool is_first;		       /* the pass before the run */
+	bool starved;		       /* not all could be traced, for want of descriptors */
+	struct bystanders before, now; /* of the pass before, and of this one so far */
+	uint32_t passed;	       /* of those before */
+	struct executed executed[EXEC_MAX];
+	uint32_t executed_count;
+};
+
+int everyone_new(const struct engine *e, struct traced *t, struct inspect *inspect, bool privileged,
+		 struct everyone **ret)
+{
+	struct everyone *all = calloc(1, sizeof(*all));
+	if (!all)
+		return -ENOMEM;
+	all->engine = e;
+	all->traced = t;
+	all->inspect = inspect;
+	all->is_first = true;
+	all->period_ns = privileged ? PASS_NS : PASS_OWN_NS;
+	*ret = all;
+	return 0;
+}
+
+void everyone_free(struct everyone *e)
+{
+	if (!e)
+		return;
+	free(e->before.at);
+	free(e->now.at);
+	free(e);
+}
+
+/* ---- what a process has ---- */
+
+static bool has_probes(const struct everyone *e, pid_t pid, const struct maps_entry *m,
+		       struct inspect_budget *budget)
+{
+	bool allocs = e->engine->options->allocs != ALLOCS_NONE;
+	uint64_t dev = makedev(m->dev_major, m->dev_minor);
+	int has = inspect_has_probes(e->inspect, dev, m->inode, allocs);
+	if (has >= 0)
+		return has;
+	struct runtime_file in;
+	int fd = inspect_open(e->inspect, pid, m);
+	if (fd < 0)
+		return false;
+	bool known = !inspect_file(e->inspect, fd, budget, &in);
+	close(fd);
+	return known && inspect_has_probes(e->inspect, dev, m->inode, allocs) > 0;
+}
+
+static bool is_ring(pid_t pid, const struct maps_entry *m)
+{
+	const char *slash = strrchr(m->path, '/');
+	pid_t named = m->shared && m->write && slash ? ringfile_name_pid(slash + 1) : 0;
+	return named && named == process_inner_pid(pid);
+}
+
+static bool can_be_traced(const struct everyone *e, pid_t pid)
+{
+	struct inspect_budget budget;
+	struct maps_list maps;
+	bool can = false;
+	inspect_budget_init(&budget);
+	memory_reader_list(e->engine->memory, pid, MAPS_TRACED, &maps);
+	for (uint32_t i = 0; i < maps.count && i < INSPECT_MAPPINGS && !can; i++) {
+		const struct maps_entry *m = &maps.entry[i];
+		can = is_ring(pid, m) || (m->exec && m->inode && has_probes(e, pid, m, &budget));
+	}
+	maps_list_done(&maps);
+	return can;
+}
+
+/* ---- passes ---- */
+
+/* False: it is as it was, as far as its size shows that, or it is too early to ask. */
+static bool is_due(const struct everyone *e, struct bystander *b, uint64_t now)
+{
+	struct process_stat stat;
+	bool is_young = now - b->first_ns < YOUNG_NS;
+	if (b->read_ns && !is_young && now - b->read_ns < OLD_EACH_NS)
+		return false;
+	if (process_read_stat(b->pid, &stat) || stat.state == 'Z')
+		return false;
+	bool is_other = !b->read_ns || stat.start_ticks != b->start_ticks;
+	if (is_other)
+		*b = (struct bystander){.pid = b->pid, .first_ns = now, .was_there = e->is_first};
+	bool changed = is_other || stat.vm_bytes != b->vm_bytes;
+	b->start_ticks = stat.start_ticks;
+	b->vm_bytes = stat.vm_bytes;
+	b->read_ns = now;
+	b->never = stat.flags & PF_KTHREAD || b->pid == getpid() || stat.parent == getpid();
+	return changed && !b->never;
+}
+
+/* executed_ns: its program was begun then; 0: with it. A child of a traced process is there already, if
+ * its fork was reported. 0 or -errno. */
+static int trace(struct everyone *e, pid_t pid, uint64_t executed_ns, bool was_there)
+{
+	struct session *session = e->engine->session;
+	int err = traced_add_found(e->traced, pid, 0);
+	struct traced_process *p = err ? NULL : traced_find(e->traced, pid);
+	if (p && was_there)
+		processes_at(&session->processes, p->process)->begun_in_run = false;
+	else if (p)
+		p->born_ns = executed_ns ? executed_ns : traced_usage_began_ns(&p->usage, session);
+	if (err != -EMFILE && err != -ENFILE)
+		return err == -ESRCH ? 0 : err;
+	if (!e->starved)
+		messages_at(&e->engine->session->messages, LOG_NORMAL,
+			    "not all processes are traced: %s", strerror(-err));
+	e->starved = true;
+	return 0;
+}
+
+void everyone_executed(struct everyone *e, pid_t pid, uint64_t ts)
+{
+	if (e && e->executed_count < EXEC_MAX)
+		e->executed[e->executed_count++] = (struct executed){pid, ts};
+}
+
+static int look_at_executed(struct everyone *e)
+{
+	uint32_t left = 0;
+	int err = 0;
+	for (uint32_t i = 0; i < e->executed_count; i++) {
+		struct executed x = e->executed[i];
+		if (!err && !traced_find(e->traced, x.pid) && can_be_traced(e, x.pid))
+			err = trace(e, x.pid, x.ts, false);
+		else if (now_ns() < x.ts + EXEC_NS)
+			e->executed[left++] = x;
+	}
+	e->executed_count = left;
+	return err;
+}
+
+/* What is known of a process, of the pass before. */
+static struct bystander *recall(struct everyone *e, pid_t pid)
+{
+	const struct bystanders *before = &e->before;
+	struct bystanders *now = &e->now;
+	if (!array_reserve(now->at, now->cap, now->count))
+		return NULL;
+	while (e->passed < before->count && before->at[e->passed].pid < pid)
+		e->passed++;
+	bool known = e->passed < before->count && before->at[e->passed].pid == pid;
+	struct bystander *b = &now->at[now->count++];
+	*b = known ? before->at[e->passed] : (struct bystander){.pid = pid, .first_ns = now_ns()};
+	return b;
+}
+
+static int look_at(pid_t pid, void *ctx)
+{
+	struct everyone *e = ctx;
+	if (traced_find(e->traced, pid))
+		return 0;
+	struct bystander *b = recall(e, pid);
+	if (!b)
+		return -ENOMEM;
+	return is_due(e, b, now_ns()) && can_be_traced(e, pid) ? trace(e, pid, 0, b->was_there) : 0;
+}
+
+int everyone_scan(struct everyone *e)
+{
+	uint64_t begin = now_ns();
+	int err = e ? look_at_executed(e) : 0;
+	if (!e || err || begin < e->due_ns)
+		return err;
+	struct bystanders last = e->before;
+	e->before = e->now;
+	e->now = last;
+	e->now.count = e->passed = 0;
+	err = process_each(look_at, e);
+	e->is_first = false;
+	uint64_t cost = (now_ns() - begin) * PASS_CPU_PART;
+	e->due_ns = begin + (cost > e->period_ns ? cost : e->period_ns);
+	return err;
+}
