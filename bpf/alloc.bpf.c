@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only)
 /*
  * The program of the sites at which sampled allocations are reported, ours and OpenTelemetry's, and
- * pages of a heap. The arguments may be anywhere; the tracer has parsed each site's note. An allocation
- * has its stack. Registers and memory belong to the traced program, which may be hostile: they are
- * copied, never trusted.
+ * pages of a heap. The arguments may be anywhere; the tracer has parsed each site's note. An
+ * allocation has its stack. Registers and memory belong to the traced program, which may be
+ * hostile: they are copied, never trusted.
  */
 #include "c_stack.bpf.h"
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
 /*
- * What the stack of C code is unwound from: the registers, the memory next to the stack pointer, and the
- * frame pointers beyond, as far as they can be followed. Whether they are frame pointers is not known
- * here: the tracer decides what of it is a stack.
+ * What the stack of C code is unwound from: the registers, the memory next to the stack pointer,
+ * and the frame pointers beyond, as far as they can be followed. Whether they are frame pointers is
+ * not known here: the tracer decides what of it is a stack.
  *
- * The program's memory is not trusted. A frame pointer must be aligned and higher than the one before,
- * by less than C_STACK_STEP; their number is limited.
+ * The program's memory is not trusted. A frame pointer must be aligned and higher than the one
+ * before, by less than C_STACK_STEP; their number is limited.
  */
 #ifndef EBT_C_STACK_BPF_H
 #define EBT_C_STACK_BPF_H

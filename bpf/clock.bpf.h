@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
 /*
- * Times of records: CLOCK_MONOTONIC as the tracer has it. In a time namespace that clock has an offset
- * to the kernel's own, and so have the times that a traced program takes itself.
+ * Times of records: CLOCK_MONOTONIC as the tracer has it. In a time namespace that clock has an
+ * offset to the kernel's own, and so have the times that a traced program takes itself.
  */
 #ifndef EBTRACE_CLOCK_BPF_H
 #define EBTRACE_CLOCK_BPF_H
@@ -17,8 +17,8 @@ const volatile int64_t ebt_clock_ahead __weak = 0;
 #define CLOCK_TYPED(task, member)   ((task)->nsproxy->time_ns->offsets.monotonic.member)
 #define CLOCK_UNTYPED(task, member) BPF_CORE_READ(task, nsproxy, time_ns, offsets.monotonic.member)
 
-/* By how much the task's clock is ahead of the tracer's, ns. A kernel without time namespaces has no
- * offsets. */
+/* By how much the task's clock is ahead of the tracer's, ns. A kernel without time namespaces has
+ * no offsets. */
 #define CLOCK_AHEAD(read, task)                                                              \
 	(bpf_core_field_exists(((struct time_namespace *)0)->offsets)                        \
 		 ? read(task, tv_sec) * 1000000000ll + read(task, tv_nsec) - ebt_clock_ahead \

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only)
 /*
- * Measures the page faults in pauses by perf events of the traced threads: one where the kernel begins
- * to handle a fault, one where it has mapped a page. A fault that fails has no end: the next one begins
- * anew, and its time is not counted.
+ * Measures the page faults in pauses by perf events of the traced threads: one where the kernel
+ * begins to handle a fault, one where it has mapped a page. A fault that fails has no end: the next
+ * one begins anew, and its time is not counted.
  */
 #include "faults.bpf.h"
 

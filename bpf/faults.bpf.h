@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
 /*
- * The time that a thread of a traced process spends in page faults in its pauses, without that in which
- * it has no CPU meanwhile: faults.bpf.c measures it, the programs that count pauses begin, end and read
- * it, and sched.bpf.c leaves out what it records itself. A fault outside of pauses reads no clock.
+ * The time that a thread of a traced process spends in page faults in its pauses, without that in
+ * which it has no CPU meanwhile: faults.bpf.c measures it, the programs that count pauses begin,
+ * end and read it, and sched.bpf.c leaves out what it records itself. A fault outside of pauses
+ * reads no clock.
  */
 #ifndef EBT_FAULTS_BPF_H
 #define EBT_FAULTS_BPF_H

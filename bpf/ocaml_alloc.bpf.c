@@ -3,21 +3,24 @@
  * The program of the functions of an OCaml 5 runtime by which its allocations are sampled without
  * any preparation. Native code calls caml_alloc_small_dispatch when half of the minor heap is used
  * up, and when all of it is (5.0: only then): such a call is a sample, which stands for the words
- * that the domain has allocated since its last one, as the runtime itself counts them. The function is
- * called for signals, ticks and other domains' collections, too; then the trigger is not reached.
+ * that the domain has allocated since its last one, as the runtime itself counts them. The function
+ * is called for signals, ticks and other domains' collections, too; then the trigger is not
+ * reached.
  *
  * A heap that is emptied before half of it is used has no sample. If more than a heap was used
- * since the last sample, the next one stands for its own heap alone. The words before it are counted
- * as being in no sample.
+ * since the last sample, the next one stands for its own heap alone. The words before it are
+ * counted as being in no sample.
  *
- * Of a domain that has many such calls one in so many is looked at, drawn at random. The others only count
- * down: that is what most hits cost, so it needs one line of memory and nothing of the program's.
+ * Of a domain that has many such calls one in so many is looked at, drawn at random. The others
+ * only count down: that is what most hits cost, so it needs one line of memory and nothing of the
+ * program's.
  *
- * Allocations outside of the minor heap are records of their own size. Where they are many, those that are
- * smaller than a threshold are chosen at random, each with the chance of its size in that, and stand for
- * the threshold: so what a site has allocated is estimated without bias. The threshold does not exceed
- * what a sample of a minor heap stands for. Words that are too many even then are counted as being
- * in no sample. Objects larger than any threshold have a limit of their own, four times as high.
+ * Allocations outside of the minor heap are records of their own size. Where they are many, those
+ * that are smaller than a threshold are chosen at random, each with the chance of its size in that,
+ * and stand for the threshold: so what a site has allocated is estimated without bias. The
+ * threshold does not exceed what a sample of a minor heap stands for. Words that are too many even
+ * then are counted as being in no sample. Objects larger than any threshold have a limit of their
+ * own, four times as high.
  *
  * All addresses come from the traced program: memory is copied, never trusted.
  */
@@ -53,8 +56,8 @@ struct ocaml_turn {
 #define TURN_BITS 10
 #define OF_LARGE  1 /* no state's address */
 
-/* Found without a search, as a hit that is skipped costs little else. Two that meet in a place take it from
- * each other, and are then looked at more often. */
+/* Found without a search, as a hit that is skipped costs little else. Two that meet in a place take
+ * it from each other, and are then looked at more often. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1 << TURN_BITS);
@@ -160,8 +163,8 @@ static __always_inline uint64_t words_of(const struct young *y, uint64_t emptied
 	return emptied + (used < MAX_WORDS ? used : 0);
 }
 
-/* Brings up to date what is known of the domain. Of one that was not known before, what it had allocated
- * up to its last collection is in no sample. */
+/* Brings up to date what is known of the domain. Of one that was not known before, what it had
+ * allocated up to its last collection is in no sample. */
 static __always_inline struct ebt_ocaml_domain *note(struct hit *h)
 {
 	uint64_t id = (uint64_t)h->key << 32 | h->number;

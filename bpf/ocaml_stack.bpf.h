@@ -5,9 +5,9 @@
  * effect handlers to that of the program. A descriptor is found in the runtime's hash table by the
  * return address, and has the size of the frame.
  *
- * While C that a stack calls runs OCaml again, the runtime hides the stack below that one, so that no
- * effect passes C: the walk ends there. Each call of OCaml by C has a link on the C stack, by which
- * it is known that a walk ends too early.
+ * While C that a stack calls runs OCaml again, the runtime hides the stack below that one, so that
+ * no effect passes C: the walk ends there. Each call of OCaml by C has a link on the C stack, by
+ * which it is known that a walk ends too early.
  *
  * The program's memory is not trusted. A stack is walked upwards only, and must stay within its
  * bounds; all steps together are limited. What does not hold ends the walk: the frames so far are
@@ -27,8 +27,8 @@
 #define OCAML_LINK_OUTER   16 /* in a link, the address of the next one */
 #define OCAML_CALLBACKS	   4  /* noted; a power of 2 */
 
-/* Where the descriptors of return addresses were, of all programs: each has the address, so a wrong one
- * is noticed when it is read. The runtime's table has long chains, and is not in the cache. */
+/* Where the descriptors of return addresses were, of all programs: each has the address, so a wrong
+ * one is noticed when it is read. The runtime's table has long chains, and is not in the cache. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, OCAML_KNOWN);
@@ -45,8 +45,8 @@ struct ocaml_descriptor {
 	uint16_t bytes, live;
 } __attribute__((packed));
 
-/* Beside the frames, in the record: were it on the stack, the verifier would follow each number in it
- * through each step. */
+/* Beside the frames, in the record: were it on the stack, the verifier would follow each number in
+ * it through each step. */
 struct ocaml_walk {
 	struct ebt_ocaml_frame frame[EBT_OCAML_FRAMES];
 	uint64_t table; /* the slots of the hash table */
@@ -138,8 +138,8 @@ static __always_inline long ocaml_end_chunk(struct ocaml_walk *w)
 	return parent ? ocaml_enter_stack(w, parent) : 1;
 }
 
-/* Looks where the descriptor was the last time, or into one slot of the hash table. Nonzero: the walk
- * ends. */
+/* Looks where the descriptor was the last time, or into one slot of the hash table. Nonzero: the
+ * walk ends. */
 static long ocaml_step(uint32_t step, void *ctx)
 {
 	struct ocaml_walk *w = *(struct ocaml_walk **)ctx;
@@ -171,7 +171,8 @@ static long ocaml_step(uint32_t step, void *ctx)
 	return ocaml_enter(w, w->sp + (d.bytes & ~3));
 }
 
-/* Reads where the hash table is, of which `frames` is the address in the process. Nonzero: there is none. */
+/* Reads where the hash table is, of which `frames` is the address in the process. Nonzero: there is
+ * none. */
 static __always_inline long ocaml_find_table(struct ocaml_walk *w, const struct ebt_ocaml_stacks *r,
 					     uint64_t frames)
 {
@@ -197,8 +198,8 @@ static __always_inline long ocaml_find_table(struct ocaml_walk *w, const struct 
 	return !w->table || w->mask >> 31;
 }
 
-/* Walks the stack of the domain with this state: afterwards w has the frames, the innermost first, and
- * whether they are all of them. */
+/* Walks the stack of the domain with this state: afterwards w has the frames, the innermost first,
+ * and whether they are all of them. */
 static __always_inline void ocaml_stack(struct ocaml_walk *w, const struct ebt_ocaml_stacks *r,
 					uint64_t frames, uint64_t state)
 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only)
 /*
  * Watches the pages of traced processes: faults by perf events of their own threads, at the end of
- * the fault, when the page is mapped, so that no other process pays for it; and the system calls that
- * unmap, return and move pages. Addresses and lengths are the program's own, unchecked.
+ * the fault, when the page is mapped, so that no other process pays for it; and the system calls
+ * that unmap, return and move pages. Addresses and lengths are the program's own, unchecked.
  */
 #include "channel.bpf.h"
 
@@ -85,11 +85,11 @@ static __always_inline int fault(uint64_t addr, uint64_t bytes)
 }
 
 /*
- * The kernel has read the page table for the sample (Linux 6.3). A page without a physical address is no
- * memory: the page of zeroes, which is mapped when memory is read before it is written, or a device.
- * The context is the kernel's own structure, and read as other memory of the kernel. A cast function
- * (Linux 6.2) is not used: on older kernels libbpf searches all modules for it, which needs
- * CAP_SYS_ADMIN.
+ * The kernel has read the page table for the sample (Linux 6.3). A page without a physical address
+ * is no memory: the page of zeroes, which is mapped when memory is read before it is written, or a
+ * device. The context is the kernel's own structure, and read as other memory of the kernel. A cast
+ * function (Linux 6.2) is not used: on older kernels libbpf searches all modules for it, which
+ * needs CAP_SYS_ADMIN.
  */
 SEC("perf_event")
 int ebt_page_fault(struct bpf_perf_event_data *ctx)

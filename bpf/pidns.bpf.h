@@ -10,8 +10,8 @@
 /* Levels of pid namespaces that the kernel allows. */
 #define MAX_PIDNS_LEVELS 33
 
-/* Set before load if the tracer is not in the initial namespace; then the verifier keeps the code for
- * this. */
+/* Set before load if the tracer is not in the initial namespace; then the verifier keeps the code
+ * for this. */
 const volatile uint64_t ebt_pidns_ino __weak = 0;
 
 /* bpf_get_ns_current_pid_tgid() has no number for tasks in namespaces below the tracer's. */

@@ -47,8 +47,9 @@ struct {
 	__type(value, struct thread);
 } ebt_threads SEC(".maps");
 
-/* Who ran the longest on a CPU since a thread of ours was preempted there. A slot is taken by switches
- * on this CPU alone, and given back by its owner's next run on any: plain stores are enough. */
+/* Who ran the longest on a CPU since a thread of ours was preempted there. A slot is taken by
+ * switches on this CPU alone, and given back by its owner's next run on any: plain stores are
+ * enough. */
 struct runner {
 	uint64_t ns;
 	char comm[EBT_COMM_BYTES];
@@ -72,7 +73,8 @@ struct {
 
 typedef uint64_t __attribute__((may_alias)) any_word;
 
-/* By words, each of which is a checked load: of &task->comm[8] the compiler would load the bytes. */
+/* By words, each of which is a checked load: of &task->comm[8] the compiler would load the
+ * bytes. */
 static __always_inline void copy_comm(char *to, const struct task_struct *task)
 {
 	const any_word *from = (const any_word *)task->comm;
@@ -232,8 +234,8 @@ static __always_inline void emit(struct thread *t, struct task_struct *task,
 	bpf_ringbuf_submit(rec, BPF_RB_NO_WAKEUP);
 }
 
-/* The thread has run and its switch in was not seen: some kernels hide switches out of some threads,
- * and a program is not run inside itself. The kernel's own account has both times. */
+/* The thread has run and its switch in was not seen: some kernels hide switches out of some
+ * threads, and a program is not run inside itself. The kernel's own account has both times. */
 static __always_inline void emit_late(struct thread *t, struct task_struct *task, uint64_t now)
 {
 	uint64_t from = t->from, clock = queue_clock(task), arrival = task->sched_info.last_arrival;
@@ -280,8 +282,8 @@ static __always_inline void arrive(struct thread *t, struct task_struct *prev,
 	emit(t, next, prev, from, now, delay);
 }
 
-/* Arguments: whether it is preempted, who runs until now and from now on, and the state of the former
- * (Linux 5.18). */
+/* Arguments: whether it is preempted, who runs until now and from now on, and the state of the
+ * former (Linux 5.18). */
 SEC("tp_btf/sched_switch")
 int ebt_offcpu_switch(uint64_t *ctx)
 {
@@ -310,8 +312,9 @@ int ebt_offcpu_switch(uint64_t *ctx)
 	return 0;
 }
 
-/* Not by the current thread itself: on the stack of interrupts, or on the thread's own above its user
- * mode, as faults are, too. The kernel's count of interrupts is not to be had by all of its builds. */
+/* Not by the current thread itself: on the stack of interrupts, or on the thread's own above its
+ * user mode, as faults are, too. The kernel's count of interrupts is not to be had by all of its
+ * builds. */
 static __always_inline uint32_t in_interrupt(struct thread *t, struct task_struct *task)
 {
 	uint64_t here;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
 /*
  * Stacks of events, each a record of its own before that of its event, so that events without one
- * cost nothing more. The tracer chooses the events before it loads the programs: where it has chosen
- * none, the verifier removes the code.
+ * cost nothing more. The tracer chooses the events before it loads the programs: where it has
+ * chosen none, the verifier removes the code.
  */
 #ifndef EBT_STACKS_BPF_H
 #define EBT_STACKS_BPF_H

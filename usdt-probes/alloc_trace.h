@@ -4,11 +4,11 @@
  * <ebtrace/memtrace.h>.
  *
  * A thread is a domain of the trace: it gets the lowest free writer at its first event and releases
- * it when it ends, flushed; threads beyond EBT_ALLOC_DOMAINS share one. Whoever holds a writer holds
- * it for one event. An event in a signal handler that interrupted one of the same thread is dropped
- * and counted, as is one that waits for a writer for more than a second, so nothing here can block
- * for ever. Packets are written when they are full, when their thread ends, at the end, and about
- * once a second while any thread has events.
+ * it when it ends, flushed; threads beyond EBT_ALLOC_DOMAINS share one. Whoever holds a writer
+ * holds it for one event. An event in a signal handler that interrupted one of the same thread is
+ * dropped and counted, as is one that waits for a writer for more than a second, so nothing here
+ * can block for ever. Packets are written when they are full, when their thread ends, at the end,
+ * and about once a second while any thread has events.
  *
  * Memory comes from mmap(): about 1 MiB a domain. errno is left alone. A forked child has no trace;
  * the parent's goes on.
@@ -34,8 +34,8 @@ struct ebt_alloc_config {
 	void *ctx;
 };
 
-/* Once, before the other functions; while the process has one thread. After ebt_fork_mark_init() and
- * ebt_clock_choose(). */
+/* Once, before the other functions; while the process has one thread. After ebt_fork_mark_init()
+ * and ebt_clock_choose(). */
 void ebt_alloc_trace_init(void);
 /* After this no thread's end calls into a library that may be unmapped. */
 void ebt_alloc_trace_done(void);
@@ -44,8 +44,8 @@ void ebt_alloc_trace_done(void);
  * copied. Also -EMSGSIZE: context and names fit no packet, and -EBUSY: another thread is
  * at it. Not for signal handlers. */
 int ebt_alloc_trace_start(const struct ebt_alloc_config *config);
-/* Flushes all writers and closes the file. 0, or the first error of the file; -EINVAL: no trace, for
- * which it makes no system call; -EBUSY. Not for signal handlers. */
+/* Flushes all writers and closes the file. 0, or the first error of the file; -EINVAL: no trace,
+ * for which it makes no system call; -EBUSY. Not for signal handlers. */
 int ebt_alloc_trace_stop(void);
 /* Flushes all writers, as before an exec(). */
 void ebt_alloc_trace_flush(void);
@@ -66,8 +66,8 @@ uint64_t ebt_alloc_number(void);
  */
 struct ebt_alloc_writer *ebt_alloc_enter(void);
 void ebt_alloc_leave(struct ebt_alloc_writer *w);
-/* Where the caller puts the codes of the backtrace, outermost first: EBT_ALLOC_FRAMES of them. A code
- * is not 0. */
+/* Where the caller puts the codes of the backtrace, outermost first: EBT_ALLOC_FRAMES of them. A
+ * code is not 0. */
 int64_t *ebt_alloc_frames(struct ebt_alloc_writer *w);
 /* Returns the object's number. `words` are without a header. */
 uint64_t ebt_alloc_write(struct ebt_alloc_writer *w, uint64_t words, uint64_t samples,

@@ -148,7 +148,8 @@ static int stream_bytes(int fd, const char *bytes, size_t size)
 	return size ? -ETIMEDOUT : 0;
 }
 
-/* A reader that has gone, and a limit of the file's size, are errors; the program gets no signal. */
+/* A reader that has gone, and a limit of the file's size, are errors; the program gets no
+ * signal. */
 static int put_stream(int fd, const char *bytes, size_t size)
 {
 	static const int fatal[] = {SIGPIPE, SIGXFSZ};

@@ -9,10 +9,10 @@
  * comes before it.
  *
  * A FIFO, a pipe, a socket, a device that is no terminal, and whatever is behind a name of a
- * descriptor of the process (/dev/stdout, /dev/stderr, /dev/fd/N, /proc/self/fd/N) is a stream: neither
- * locked nor truncated nor cut, and written to without a position. A reader that has gone is an error,
- * and no SIGPIPE; so is one that reads nothing for 10 s, for which the writing thread waits with its
- * signals blocked.
+ * descriptor of the process (/dev/stdout, /dev/stderr, /dev/fd/N, /proc/self/fd/N) is a stream:
+ * neither locked nor truncated nor cut, and written to without a position. A reader that has gone
+ * is an error, and no SIGPIPE; so is one that reads nothing for 10 s, for which the writing thread
+ * waits with its signals blocked.
  */
 #ifndef EBT_OUTPUT_FILE_H
 #define EBT_OUTPUT_FILE_H

@@ -21,7 +21,8 @@
 #define BUSY_SLEEPS   10000
 #define BUSY_SLEEP_NS 100000
 
-/* The trace of a writer is the state word while that trace is on, or this: another thread flushes. */
+/* The trace of a writer is the state word while that trace is on, or this: another thread
+ * flushes. */
 #define CLOSED UINT32_MAX
 
 struct page_writer {
@@ -309,7 +310,8 @@ int ebt_page_trace_stop(void)
 		/* Whoever is in an event ends it; whoever begins one later finds no trace. */
 		__atomic_store_n(&ebt_page_gate_own.trace, 0, __ATOMIC_RELEASE);
 		__atomic_store_n(STATE, EBT_TRACE_OPEN, __ATOMIC_RELEASE);
-		/* A thread that has seen the trace on is seen to own a writer: claim() orders it. */
+		/* A thread that has seen the trace on is seen to own a writer: claim() orders
+		 * it. */
 		ebt_barrier_all();
 		flush_all(trace, true);
 		err = ebt_output_file_close(&file);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A lock of slow parts of a trace. The holder's signals are blocked, and its word is zeroed in a child,
- * so nobody waits for a holder that does not exist, except for one that exits in the handler of a
- * fault: that wait ends after some seconds.
+ * A lock of slow parts of a trace. The holder's signals are blocked, and its word is zeroed in a
+ * child, so nobody waits for a holder that does not exist, except for one that exits in the handler
+ * of a fault: that wait ends after some seconds.
  */
 #ifndef EBT_TRACE_LOCK_H
 #define EBT_TRACE_LOCK_H

@@ -42,7 +42,8 @@ struct ebt_writer_thread {
 void ebt_writers_init(struct ebt_writers *ws, void (*thread_ends)(void *unused));
 /* After this no thread's end calls into a library that may be unmapped. */
 void ebt_writers_done(struct ebt_writers *ws);
-/* Forgets every thread if this is a child that has not done so. Under the lock of start and stop. */
+/* Forgets every thread if this is a child that has not done so. Under the lock of start and
+ * stop. */
 void ebt_writers_renew(struct ebt_writers *ws);
 static inline struct ebt_writer *ebt_writers_at(const struct ebt_writers *ws, unsigned int i)
 {

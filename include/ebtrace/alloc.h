@@ -26,9 +26,9 @@
  *                          environment: programs that this one starts would overwrite the file.
  *   EBTRACE_MEMTRACE_RATE  the rate, of listeners too: above 0, at most 1; default 1e-5
  *   EBTRACE_MEMTRACE_SEED  a number that makes the samples of each thread repeatable
- * If the trace cannot start, or the rate is invalid, a line on stderr reports why, and so does the result
- * of ebt_object_trace_stop(). The program waits up to 10 s for the reader of a FIFO, and reports that. A
- * program that runs with more privilege than its caller ignores the variables.
+ * If the trace cannot start, or the rate is invalid, a line on stderr reports why, and so does the
+ * result of ebt_object_trace_stop(). The program waits up to 10 s for the reader of a FIFO, and
+ * reports that. A program that runs with more privilege than its caller ignores the variables.
  */
 #ifndef EBTRACE_ALLOC_H
 #define EBTRACE_ALLOC_H
@@ -74,7 +74,8 @@ static inline uint64_t ebt_object_alloc(size_t words, enum ebt_alloc_source sour
 		return 0;
 	return ebt_object_sample(words, source, address);
 }
-/* A sampled object, of any thread, moves to the major heap, or is freed. The number 0 is ignored. */
+/* A sampled object, of any thread, moves to the major heap, or is freed. The number 0 is
+ * ignored. */
 static inline void ebt_object_promote(uint64_t obj)
 {
 	if (__builtin_expect(obj != 0, 0))
@@ -93,14 +94,14 @@ struct ebt_memtrace_location; /* <ebtrace/memtrace.h> */
  * allocation, so they must not allocate, nor wait for a lock.
  */
 struct ebt_object_stacks {
-	/* Writes the codes of the calling thread's frames, outermost first, at most `max`; a code is
-	 * a number that is not 0. Returns how many there are. NULL: the return addresses, by frame
-	 * pointers. */
+	/* Writes the codes of the calling thread's frames, outermost first, at most `max`; a code
+	 * is a number that is not 0. Returns how many there are. NULL: the return addresses, by
+	 * frame pointers. */
 	size_t (*backtrace)(void *ctx, int64_t *codes, size_t max);
-	/* Sets *ret to the positions of a code in the source, outermost first, as
-	 * struct ebt_memtrace_trace describes. Asked once a code and thread. NULL: of a return address
-	 * the module's path, and as function the offset of the call in that file with the build
-	 * id, by which ebtrace finds function, file and line. */
+	/* Sets *ret to the positions of a code in the source, outermost first, as struct
+	 * ebt_memtrace_trace describes. Asked once a code and thread. NULL: of a return address the
+	 * module's path, and as function the offset of the call in that file with the build id, by
+	 * which ebtrace finds function, file and line. */
 	size_t (*locations)(void *ctx, int64_t code, const struct ebt_memtrace_location **ret);
 	void *ctx;
 };
@@ -108,24 +109,25 @@ struct ebt_object_stacks {
 EBT_API void ebt_object_stacks(const struct ebt_object_stacks *stacks);
 
 /*
- * Writes a trace to `path` from now on. `rate`: above 0, at most 1 (EBT_MEMTRACE_RATE, if nobody chose
- * one); `context`: what the trace is called, or NULL. The file is created with mode 0600, locked, and
- * then truncated.
+ * Writes a trace to `path` from now on. `rate`: above 0, at most 1 (EBT_MEMTRACE_RATE, if nobody
+ * chose one); `context`: what the trace is called, or NULL. The file is created with mode 0600,
+ * locked, and then truncated.
  *
- * A FIFO, a device, and a descriptor of the program (/dev/stdout, /dev/stderr, /dev/fd/N: a pipe, a socket,
- * or a file, which is neither locked nor truncated) are written to as they are. While the reader of a
- * full pipe reads nothing, a thread that has a packet to write waits; the trace ends after 10 s of that,
- * or if the reader has gone. A reader sees the end when the program and ebt_object_trace_stop() have
- * closed their descriptors.
+ * A FIFO, a device, and a descriptor of the program (/dev/stdout, /dev/stderr, /dev/fd/N: a pipe, a
+ * socket, or a file, which is neither locked nor truncated) are written to as they are. While the
+ * reader of a full pipe reads nothing, a thread that has a packet to write waits; the trace ends
+ * after 10 s of that, or if the reader has gone. A reader sees the end when the program and
+ * ebt_object_trace_stop() have closed their descriptors.
  *
- * Returns 0, or -EALREADY: a trace is written; -EAGAIN: another process has locked the file; -EINVAL:
- * the rate, or what no trace is written to, as a terminal or a directory; -ENXIO: a FIFO that no process
- * reads; -ELOOP: a symbolic link; -EMSGSIZE: the context is too long; else -errno. Not for signal
- * handlers.
+ * Returns 0, or -EALREADY: a trace is written; -EAGAIN: another process has locked the file;
+ * -EINVAL: the rate, or what no trace is written to, as a terminal or a directory; -ENXIO: a FIFO
+ * that no process reads; -ELOOP: a symbolic link; -EMSGSIZE: the context is too long; else -errno.
+ * Not for signal handlers.
  */
 EBT_API int ebt_object_trace_start(const char *path, double rate, const char *context);
 /* Ends the trace; the library does so at exit. Returns 0, the first error of its file, or -EINVAL:
- * no trace is written; if EBTRACE_MEMTRACE asked for one, the error is why. Not for signal handlers. */
+ * no trace is written; if EBTRACE_MEMTRACE asked for one, the error is why. Not for signal
+ * handlers. */
 EBT_API int ebt_object_trace_stop(void);
 /* Writes what is buffered, as a program does before exec(). Not for signal handlers. */
 EBT_API void ebt_object_trace_flush(void);

@@ -96,7 +96,8 @@ struct ebt_event {
 /* When the last event before the hole happened, ns: EBT_LOST uses pos for it, since a loss has no
  * position of its own. 0 with EBT_F_NO_SINCE: no event before the hole was seen. */
 #define EBT_LOST_SINCE(ev) ((ev)->pos)
-/* When an event of the families memory, pages and sched happened: `size` is by how many µs ts was raised. */
+/* When an event of the families memory, pages and sched happened: `size` is by how many µs ts was
+ * raised. */
 #define EBT_OWN_TS(ev) ((ev)->ts - (ev)->size * 1000ull)
 /* A loss from a damaged capture: the process and domain of the missing events are not known. */
 #define EBT_LOST_ANYWHERE(ev) \

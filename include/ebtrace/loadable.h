@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Whether the dynamic linker will load a library of ours into a program, and the program then runs as
- * it would without. Decided of the program's file, before it is started: by ebtrace, and inside a
- * program by libebtrace-preload.so, which both have it. Allocates nothing, takes no lock and may be
- * called by a child of vfork(). errno changes.
+ * Whether the dynamic linker will load a library of ours into a program, and the program then runs
+ * as it would without. Decided of the program's file, before it is started: by ebtrace, and inside
+ * a program by libebtrace-preload.so, which both have it. Allocates nothing, takes no lock and may
+ * be called by a child of vfork(). errno changes.
  */
 #ifndef EBTRACE_LOADABLE_H
 #define EBTRACE_LOADABLE_H

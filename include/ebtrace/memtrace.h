@@ -7,9 +7,9 @@
  *
  * Input is untrusted. A damaged packet becomes one event of what EBT_MEMTRACE_DAMAGE with the
  * offset in the trace and a reason, and reading continues at the next packet. Backtraces are coded
- * as differences, so frames that cannot be known after damage have the code
- * EBT_MEMTRACE_UNKNOWN until the trace defines them anew; they are never guessed. Where the clock of the
- * program stepped back, events have the time of the last one before until it has passed that again.
+ * as differences, so frames that cannot be known after damage have the code EBT_MEMTRACE_UNKNOWN
+ * until the trace defines them anew; they are never guessed. Where the clock of the program stepped
+ * back, events have the time of the last one before until it has passed that again.
  *
  * Memory is bounded by the trace's own content: 300 KiB for each domain that allocates, and the
  * source positions that the trace defines.
@@ -79,12 +79,12 @@ struct ebt_memtrace_event {
 	uint8_t source;	  /* ALLOC: enum ebt_alloc_source */
 	uint16_t domain;
 	/*
-	 * ALLOC: the backtrace is the first `common` frames of the last one of the same domain, then
-	 * `frames` codes from `frame`, outermost first, valid until the next call of the reader.
-	 * `common` is at most the number of frames of that last one, unless frames of it are
-	 * unknown, or `again` is true: the backtrace is the last one unchanged then, and the codes
-	 * are frames behind some that the writer cut. Where backtraces are skipped `frames` is 0,
-	 * and `again` and `frame` are not set.
+	 * ALLOC: the backtrace is the first `common` frames of the last one of the same domain,
+	 * then `frames` codes from `frame`, outermost first, valid until the next call of the
+	 * reader. `common` is at most the number of frames of that last one, unless frames of it
+	 * are unknown, or `again` is true: the backtrace is the last one unchanged then, and the
+	 * codes are frames behind some that the writer cut. Where backtraces are skipped `frames`
+	 * is 0, and `again` and `frame` are not set.
 	 */
 	uint32_t frames;
 	uint32_t common; /* at most EBT_MEMTRACE_DEPTH */
@@ -156,8 +156,8 @@ const char *ebt_memtrace_reason(const struct ebt_memtrace_reader *r);
  * packet that uses a code: the writer asks for those of a code that it sees for the first time.
  */
 struct ebt_memtrace_trace {
-	/* Writes a packet, whole and in the order of calls for each domain; may be called by several
-	 * threads. 0 or -errno, which the writer keeps. */
+	/* Writes a packet, whole and in the order of calls for each domain; may be called by
+	 * several threads. 0 or -errno, which the writer keeps. */
 	int (*write)(void *ctx, const void *packet, size_t bytes);
 	/*
 	 * The positions of a code, outermost first: returns how many there are, at most 255, and
@@ -171,8 +171,8 @@ struct ebt_memtrace_trace {
 	uint64_t next_id; /* 0 at first; changed atomically by the writers */
 };
 
-/* The packet that begins a trace; also sets pid and start_us of the trace. 0, -EMSGSIZE: its strings
- * do not fit a packet; else the error of write(). */
+/* The packet that begins a trace; also sets pid and start_us of the trace. 0, -EMSGSIZE: its
+ * strings do not fit a packet; else the error of write(). */
 int ebt_memtrace_write_info(struct ebt_memtrace_trace *t, const struct ebt_memtrace_info *info);
 
 struct ebt_memtrace_writer;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Page traces of Go (GOEXPERIMENT=pagetrace, GODEBUG=pagetrace=FILE; Go 1.20 to 1.22): which pages of
- * its heap the runtime allocated, freed and returned to the system. A reader in the order of the
+ * Page traces of Go (GOEXPERIMENT=pagetrace, GODEBUG=pagetrace=FILE; Go 1.20 to 1.22): which pages
+ * of its heap the runtime allocated, freed and returned to the system. A reader in the order of the
  * file, for pipes; a reader in the order of time, for files; a writer. No I/O: the caller supplies
  * the bytes, and stores the blocks. The format's source is runtime/pagetrace_on.go in Go 1.22.
  *
@@ -12,16 +12,16 @@
  *		address, 3-12 the number of pages, 2 large: the number of pages, 1024 or more, is the
  *		next word instead
  *
- * and of blocks: P, time, events and times, at most EBT_PAGETRACE_BLOCK_BYTES. A block is one P's; in
- * a P the order of the file is the order of time. What happened before there was a P is written by
- * P -1, last. Pages have EBT_PAGETRACE_PAGE_BYTES; times are of CLOCK_MONOTONIC, up to 127 ns early,
- * Go's up to 255.
+ * and of blocks: P, time, events and times, at most EBT_PAGETRACE_BLOCK_BYTES. A block is one P's;
+ * in a P the order of the file is the order of time. What happened before there was a P is written
+ * by P -1, last. Pages have EBT_PAGETRACE_PAGE_BYTES; times are of CLOCK_MONOTONIC, up to 127 ns
+ * early, Go's up to 255.
  *
- * Input is untrusted. Damaged words become one event of what EBT_PAGETRACE_DAMAGE with the offset in
- * the trace and a reason; reading continues at the next word if that is certain to begin an event of
- * the same block, else at the next block. An event earlier than the one before it in its block gets
- * that one's time: it is good, and in its place. A trace has no magic number: ebt_pagetrace_is()
- * checks its first block.
+ * Input is untrusted. Damaged words become one event of what EBT_PAGETRACE_DAMAGE with the offset
+ * in the trace and a reason; reading continues at the next word if that is certain to begin an
+ * event of the same block, else at the next block. An event earlier than the one before it in its
+ * block gets that one's time: it is good, and in its place. A trace has no magic number:
+ * ebt_pagetrace_is() checks its first block.
  *
  * Not thread-safe: one reader or writer, one thread at a time.
  */
@@ -50,8 +50,8 @@ extern "C" {
 /* Bytes that ebt_pagetrace_is() needs. */
 #define EBT_PAGETRACE_HEAD_BYTES   16
 #define EBT_PAGETRACE_REASON_BYTES 160
-/* Lanes that a file may have: of 16 processes with 1,024 Ps each, as lanes that overlap in time need a
- * block's memory each. */
+/* Lanes that a file may have: of 16 processes with 1,024 Ps each, as lanes that overlap in time
+ * need a block's memory each. */
 #define EBT_PAGETRACE_LANES_MAX 16384
 
 enum ebt_pagetrace_what {
@@ -110,10 +110,10 @@ struct ebt_pagetrace_counts ebt_pagetrace_counts(const struct ebt_pagetrace_read
 const char *ebt_pagetrace_reason(const struct ebt_pagetrace_reader *r);
 
 /*
- * The reader in the order of time, of a trace that can be read at any offset. A lane is a P's blocks;
- * blocks of one P that go back in time, as when two processes wrote to one file, are of several
- * lanes. Memory: 16 bytes a block, 350 a lane, and at most 50 KiB for each lane that has begun and not
- * ended; it is doubled when it grows.
+ * The reader in the order of time, of a trace that can be read at any offset. A lane is a P's
+ * blocks; blocks of one P that go back in time, as when two processes wrote to one file, are of
+ * several lanes. Memory: 16 bytes a block, 350 a lane, and at most 50 KiB for each lane that has
+ * begun and not ended; it is doubled when it grows.
  */
 struct ebt_pagetrace_file;
 
@@ -153,8 +153,8 @@ const char *ebt_pagetrace_file_reason(const struct ebt_pagetrace_file *f);
 
 /*
  * The writer, for one P, in memory that the caller owns: it never allocates, locks or does I/O, and
- * hands whole blocks to a function of the caller. Its blocks are those that Go's runtime would write
- * of the same events at multiples of 128 ns; other times are cut to these.
+ * hands whole blocks to a function of the caller. Its blocks are those that Go's runtime would
+ * write of the same events at multiples of 128 ns; other times are cut to these.
  */
 struct ebt_pagetrace_writer {
 	/* Stores a block, whole. 0 or -errno, which the writer keeps. */
@@ -168,8 +168,8 @@ struct ebt_pagetrace_writer {
 	uint64_t block[EBT_PAGETRACE_BLOCK_BYTES / 8];
 };
 
-/* True if a run of pages can be written: addr is a multiple of EBT_PAGETRACE_PAGE_BYTES, pages at least
- * 1, and all lie below 2^48. */
+/* True if a run of pages can be written: addr is a multiple of EBT_PAGETRACE_PAGE_BYTES, pages at
+ * least 1, and all lie below 2^48. */
 static inline bool ebt_pagetrace_is_run(uint64_t addr, uint64_t pages)
 {
 	const uint64_t end = UINT64_C(1) << 48;
@@ -181,9 +181,9 @@ static inline bool ebt_pagetrace_is_run(uint64_t addr, uint64_t pages)
 void ebt_pagetrace_writer_init(struct ebt_pagetrace_writer *w, int32_t p,
 			       int (*write)(void *ctx, const void *block, size_t bytes), void *ctx);
 /*
- * Writes an event of `what` ALLOC, FREE or SCAVENGE of a run as ebt_pagetrace_is_run() has it. now_ns:
- * CLOCK_MONOTONIC; an earlier time than the last one is raised to it. 0; -EINVAL: an argument is out of range, nothing is written; else the first error
- * of write().
+ * Writes an event of `what` ALLOC, FREE or SCAVENGE of a run as ebt_pagetrace_is_run() has it.
+ * now_ns: CLOCK_MONOTONIC; an earlier time than the last one is raised to it. 0; -EINVAL: an
+ * argument is out of range, nothing is written; else the first error of write().
  */
 int ebt_pagetrace_write(struct ebt_pagetrace_writer *w, enum ebt_pagetrace_what what, uint64_t addr,
 			uint64_t pages, uint64_t now_ns);

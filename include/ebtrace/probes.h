@@ -217,14 +217,14 @@ static inline int ebt_page_enabled(void)
 /*
  * Pages of the runtime's own heap, for its page trace and for listeners to the markers page_alloc,
  * page_free and page_scavenge; no ring has them. A page has 8 KiB (EBT_PAGETRACE_PAGE_BYTES),
- * whatever the processor's has: a run of `pages` of them begins at `addr`, a multiple of 8 KiB. A run
- * that does not, or that has no page, or a page at 2^48 or above, is refused: nothing is emitted, and
- * it is counted as lost.
+ * whatever the processor's has: a run of `pages` of them begins at `addr`, a multiple of 8 KiB. A
+ * run that does not, or that has no page, or a page at 2^48 or above, is refused: nothing is
+ * emitted, and it is counted as lost.
  *
- * alloc: the heap takes the pages (those that were scavenged are no longer); free: it has them back;
- * scavenge: free ones are returned to the system. To have the events of several threads in their
- * order, call ebt_page_alloc() after the pages were taken, the other two before they are given up, or
- * each under the heap's lock.
+ * alloc: the heap takes the pages (those that were scavenged are no longer); free: it has them
+ * back; scavenge: free ones are returned to the system. To have the events of several threads in
+ * their order, call ebt_page_alloc() after the pages were taken, the other two before they are
+ * given up, or each under the heap's lock.
  */
 static inline void ebt_page_alloc(const void *addr, size_t pages)
 {
@@ -252,21 +252,23 @@ static inline void ebt_page_scavenge(const void *addr, size_t pages)
  * ebt_page_trace_flush() has not written.
  *
  * The file is created with mode 0600, locked, and then truncated. A forked child does not write to
- * it and has no trace until it starts one. A file that cannot be written any more, as on a full disk,
- * ends with the last whole block, and the program goes on. While a trace is written, the probes make
- * system calls when a buffer is full and at a thread's first event, and so does the end of a thread or
- * of the program. Events in a signal handler that interrupted one of the same thread are dropped and
- * counted; if it ends the program, its thread's buffer is lost. ebt_pause() does not stop the trace.
+ * it and has no trace until it starts one. A file that cannot be written any more, as on a full
+ * disk, ends with the last whole block, and the program goes on. While a trace is written, the
+ * probes make system calls when a buffer is full and at a thread's first event, and so does the end
+ * of a thread or of the program. Events in a signal handler that interrupted one of the same thread
+ * are dropped and counted; if it ends the program, its thread's buffer is lost. ebt_pause() does
+ * not stop the trace.
  *
  * A FIFO, a device, or a descriptor of the program is written to as ebt_object_trace_start() does.
  *
- * Returns 0, or -EALREADY: a trace is written; -EAGAIN: another process has locked the file; -EINVAL:
- * what no trace is written to, as a terminal; -ENXIO: a FIFO that no process reads; -ELOOP: a symbolic
- * link; else -errno. Not for signal handlers.
+ * Returns 0, or -EALREADY: a trace is written; -EAGAIN: another process has locked the file;
+ * -EINVAL: what no trace is written to, as a terminal; -ENXIO: a FIFO that no process reads;
+ * -ELOOP: a symbolic link; else -errno. Not for signal handlers.
  */
 EBT_API int ebt_page_trace_start(const char *path);
-/* Ends the trace; the library does so at exit. Returns 0, the first error of its file, or -EINVAL: no
- * trace is written; if EBTRACE_PAGETRACE asked for one, the error is why. Not for signal handlers. */
+/* Ends the trace; the library does so at exit. Returns 0, the first error of its file, or -EINVAL:
+ * no trace is written; if EBTRACE_PAGETRACE asked for one, the error is why. Not for signal
+ * handlers. */
 EBT_API int ebt_page_trace_stop(void);
 /* Writes what is buffered, as a program does before exec(). Not for signal handlers. */
 EBT_API void ebt_page_trace_flush(void);

@@ -11,16 +11,16 @@
  *   FLAGS      EBT_RECORDER_CHILDREN: what its children run is recorded, too; EBT_RECORDER_IS_CHILD:
  *              the process is not the one that ebtrace started
  *   DIR        an existing directory
- * The library takes both out of the environment before the program begins, so that neither it nor its
- * children see them, and puts them into that of a program that is to be recorded next.
+ * The library takes both out of the environment before the program begins, so that neither it nor
+ * its children see them, and puts them into that of a program that is to be recorded next.
  *
  * Each recorded program makes two new files in the directory; N counts from 0. N.ctf is a memtrace
  * trace. Sizes are in bytes, so its words have 8 bits. RATE / 8 of them are sampled, or all if RATE
- * is 1. N.state is a struct ebt_recorder_state that the library changes while it records. The code of a
- * frame is the address of its call, distinguished in the bits from EBT_RECORDER_EPOCH_SHIFT on where
- * modules of different times had one address. Its position has the path of the module as file, and as
- * function "0xOFFSET", or "0xOFFSET:BUILDID" with the module's build id in hexadecimal digits; OFFSET
- * is in the file. Code of no module has "" as file and its address as OFFSET.
+ * is 1. N.state is a struct ebt_recorder_state that the library changes while it records. The code
+ * of a frame is the address of its call, distinguished in the bits from EBT_RECORDER_EPOCH_SHIFT on
+ * where modules of different times had one address. Its position has the path of the module as
+ * file, and as function "0xOFFSET", or "0xOFFSET:BUILDID" with the module's build id in hexadecimal
+ * digits; OFFSET is in the file. Code of no module has "" as file and its address as OFFSET.
  *
  * The trace may have zeros behind its end. It is complete up to the last packet at any time, also
  * if the program is killed.

@@ -68,9 +68,9 @@
 #define EBT_RING_MAX_EVENT_WORDS 1023
 
 /*
- * A process whose environment has this variable, and that cannot make its ring, leaves a note in the
- * directory of the rings: the file ".RUN.PID.ERRNO.no-ring" with its name (comm). RUN is the value of the
- * variable, at most EBT_RING_RUN_BYTES - 1 digits, letters and '-', and ERRNO why.
+ * A process whose environment has this variable, and that cannot make its ring, leaves a note in
+ * the directory of the rings: the file ".RUN.PID.ERRNO.no-ring" with its name (comm). RUN is the
+ * value of the variable, at most EBT_RING_RUN_BYTES - 1 digits, letters and '-', and ERRNO why.
  */
 #define EBT_RING_RUN	   "EBTRACE_RUN"
 #define EBT_RING_RUN_BYTES 48

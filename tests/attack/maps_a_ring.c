@@ -23,7 +23,8 @@ int main(int argc, char **argv)
 		return 1;
 	}
 	close(fd);
-	/* As a daemon does that wants its core files; its directory in /proc is its user's, then. */
+	/* As a daemon does that wants its core files; its directory in /proc is its user's,
+	 * then. */
 	if (!strcmp(argv[2], "drop") && (setuid(65534) || prctl(PR_SET_DUMPABLE, 1))) {
 		perror("drop");
 		return 1;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Tries to make whoever reads its symbols busy without end, and big: debug information of some 330 kB, a unit for each
- * of forty functions, in which hundreds of functions share a list of thousands of ranges.
+ * Tries to make whoever reads its symbols busy without end, and big: debug information of some 330
+ * kB, a unit for each of forty functions, in which hundreds of functions share a list of thousands
+ * of ranges.
  *
  *   slow_symbols    prints "ready"; for each line of its input it emits a thousand phases and prints
  *                   "done". Each phase has these functions in its stack

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The codec of memtrace traces: a large trace is made of a real one, whose events are written again
- * and again, at later times and as new objects. Arguments: a trace, a file to write, how many events
- * it shall have at least. Prints what an event costs to write and to read, the least of several
- * turns in CPU time, as JSON lines.
+ * and again, at later times and as new objects. Arguments: a trace, a file to write, how many
+ * events it shall have at least. Prints what an event costs to write and to read, the least of
+ * several turns in CPU time, as JSON lines.
  */
 #include <ebtrace/memtrace.h>
 #include <errno.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What the kernel does for pages, alone: getppid (a system call that is none of memory), munmap (of a
- * page that is mapped for it), fault (the first write to a page). Arguments: which, and a file, into
- * which goes what one takes, in ns: the least of several runs.
+ * What the kernel does for pages, alone: getppid (a system call that is none of memory), munmap (of
+ * a page that is mapped for it), fault (the first write to a page). Arguments: which, and a file,
+ * into which goes what one takes, in ns: the least of several runs.
  */
 #include <stdio.h>
 #include <stdlib.h>

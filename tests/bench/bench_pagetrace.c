@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The codec of page traces: a large trace is made of a real one, whose events are written again and
- * again, at later times. Arguments: a trace, a file to write, how many bytes it shall have at least.
- * Prints what an event costs to read in order of time, to read in the order of the file, and to
- * write, the least of several turns, as JSON lines. The tool of Go's runtime authors, which was never
- * released, was measured elsewhere.
+ * again, at later times. Arguments: a trace, a file to write, how many bytes it shall have at
+ * least. Prints what an event costs to read in order of time, to read in the order of the file, and
+ * to write, the least of several turns, as JSON lines. The tool of Go's runtime authors, which was
+ * never released, was measured elsewhere.
  */
 #include <ebtrace/pagetrace.h>
 #include <errno.h>

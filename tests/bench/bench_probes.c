@@ -180,7 +180,8 @@ static double time_pages(void)
 	return (now_ns() - t) / PAGE_ROUNDS;
 }
 
-/* The least of many short turns: the clock, the writer and the file are in it; the limit is the clock. */
+/* The least of many short turns: the clock, the writer and the file are in it; the limit is the
+ * clock. */
 static void bench_pages(const char *clock)
 {
 	bool tsc = !strcmp(clock, "tsc");

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What the kernel does, alone: fault (new pages are touched), yield (two threads of one CPU switch to
- * each other), wake (the same, but each sleeps until the other wakes it). Arguments: which, and a file,
- * into which goes what one switch or fault takes, in ns: the median of several runs, which are short: a
- * tracer has time to read between them.
+ * What the kernel does, alone: fault (new pages are touched), yield (two threads of one CPU switch
+ * to each other), wake (the same, but each sleeps until the other wakes it). Arguments: which, and
+ * a file, into which goes what one switch or fault takes, in ns: the median of several runs, which
+ * are short: a tracer has time to read between them.
  */
 #include <linux/futex.h>
 #include <pthread.h>

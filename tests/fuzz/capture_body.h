@@ -12,7 +12,8 @@
  * the first block of a capture of 40 events with stacks as test_capture_stacks draws them. `lanes`,
  * `shapes`, `positions` and `runs` are records that fill a table of the decoder, then exceed it by
  * one: an event of each of CAPTURE_LANES + 1 lanes, and of CAPTURE_SHAPES + 1 shapes; a frame of
- * CAPTURE_POSITIONS_MAX positions, and one of one more; an item of CAPTURE_RUN_MAX stacks, likewise.
+ * CAPTURE_POSITIONS_MAX positions, and one of one more; an item of CAPTURE_RUN_MAX stacks,
+ * likewise.
  */
 #ifndef FUZZ_CAPTURE_BODY_H
 #define FUZZ_CAPTURE_BODY_H

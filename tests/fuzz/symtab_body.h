@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Looks up the functions of a module of any bytes in its symbol tables. Shared by the fuzz target
- * and by the test that shows how far its seeds reach. The seeds are a shared object of two functions
- * without libc, and the same stripped. Not debug information: libdw reads behind strings that do not
- * end, so whatever reads it is a process by itself (elf/symbols_worker.h, test_symbols.c).
+ * and by the test that shows how far its seeds reach. The seeds are a shared object of two
+ * functions without libc, and the same stripped. Not debug information: libdw reads behind strings
+ * that do not end, so whatever reads it is a process by itself (elf/symbols_worker.h,
+ * test_symbols.c).
  */
 #ifndef FUZZ_SYMTAB_BODY_H
 #define FUZZ_SYMTAB_BODY_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Unwinds a stack of any memory: registers and links, then the words from the stack pointer on, of which
- * the last quarter stands further up. Which rule an address has, it says itself. Shared by the fuzz
- * target and by the test that shows how far its seeds reach.
+ * Unwinds a stack of any memory: registers and links, then the words from the stack pointer on, of
+ * which the last quarter stands further up. Which rule an address has, it says itself. Shared by
+ * the fuzz target and by the test that shows how far its seeds reach.
  */
 #ifndef FUZZ_UNWIND_BODY_H
 #define FUZZ_UNWIND_BODY_H

@@ -3,8 +3,8 @@
  * Short lives: forks CHILDREN processes, each of which begins and ends one phase BEGINS times and
  * is gone; then executes itself EXECS times, BEGINS times in each. What a tracer must not miss is
  * (CHILDREN + EXECS + 1) * BEGINS. usage: brood CHILDREN BEGINS EXECS [TOGETHER [wait [PIDS]]];
- * wait: for a byte on its input, or its end, before the first child. PIDS: a file to which the pid of
- * each child is written.
+ * wait: for a byte on its input, or its end, before the first child. PIDS: a file to which the pid
+ * of each child is written.
  */
 #include <ebtrace/probes.h>
 #include <stdio.h>

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Seccomp filters that a recorder does not see coming: "exec PROGRAM" sets one that has only the system
- * calls of a small program, and becomes PROGRAM, which inherits it. "raw" sets one that forbids
- * fallocate(), as the first one by a bare system call without libc, and "asks" makes the calls by which programs ask what the kernel
- * has, and confines a child of vfork(). Both then allocate 150,000 objects and leave them, with deep
- * backtraces, so that the trace has more than what is reserved when a program confines itself.
+ * Seccomp filters that a recorder does not see coming: "exec PROGRAM" sets one that has only the
+ * system calls of a small program, and becomes PROGRAM, which inherits it. "raw" sets one that
+ * forbids fallocate(), as the first one by a bare system call without libc, and "asks" makes the
+ * calls by which programs ask what the kernel has, and confines a child of vfork(). Both then
+ * allocate 150,000 objects and leave them, with deep backtraces, so that the trace has more than
+ * what is reserved when a program confines itself.
  */
 #include <stdint.h>
 #include <stdio.h>

@@ -36,9 +36,9 @@ int main(int argc, char **argv)
 	if (!gate || !begin || !end)
 		return 1;
 	/*
-	 * The kernel attaches to one marker after the other: the tracer listens to all of them when this
-	 * copy has as many listeners as the one in the program. A tracer that never comes is the test's
-	 * failure, not an endless loop.
+	 * The kernel attaches to one marker after the other: the tracer listens to all of them when
+	 * this copy has as many listeners as the one in the program. A tracer that never comes is
+	 * the test's failure, not an endless loop.
 	 */
 	const volatile struct ebt_gate *own = &ebt_gate;
 	for (int i = 0; (!gate->events || gate->events < own->events) && i < 10000; i++)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * long_pause: begins a pause and prints a line, has a phase inside of it every 20 ms until its input
- * ends, ends the pause, makes three more, and ends.
+ * long_pause: begins a pause and prints a line, has a phase inside of it every 20 ms until its
+ * input ends, ends the pause, makes three more, and ends.
  */
 #include <ebtrace/probes.h>
 #include <poll.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * many_pauses THREADS MS: threads pause as fast as they can, with a phase inside of each pause, and
- * rest for 20 ms after every 500 pauses. Prints how many pauses there were, and the most ns that one
- * can have lasted: the clock is read outside of both of its probes.
+ * rest for 20 ms after every 500 pauses. Prints how many pauses there were, and the most ns that
+ * one can have lasted: the clock is read outside of both of its probes.
  */
 #include <ebtrace/probes.h>
 #include <pthread.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Maps as many MiB as its argument says, one by one, while it allocates, and prints how many it got. */
+/* Maps as many MiB as its argument says, one by one, while it allocates, and prints how many it
+ * got. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>

@@ -17,8 +17,8 @@
  * counts was written, and after the wait of -l.
  *
  * With -o it also reports its allocations to <ebtrace/alloc.h>, and the counts have for each domain
- * the lines `objects` and `words`, what it allocated, and `alloc`, `promote`, `collect`, the sampled
- * objects that it reported.
+ * the lines `objects` and `words`, what it allocated, and `alloc`, `promote`, `collect`, the
+ * sampled objects that it reported.
  *
  * With -p its old spaces have their chunks from a pool, to which empty ones go back, and it reports
  * these pages. The counts have for each domain the lines `page_alloc`, `page_free` and

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
  * Emits events at a known depth of functions, and prints "NAME LINE" of each call on the way, the
- * innermost first. Compiled with frame pointers; DEPTH further functions lie between. Waits for a byte
- * before it begins, and for the end of its input before it ends.
+ * innermost first. Compiled with frame pointers; DEPTH further functions lie between. Waits for a
+ * byte before it begins, and for the end of its input before it ends.
  *
  *     nested DEPTH ROUNDS [FILE]
  *

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Takes memory in known ways, a step each argument, and prints what its address space must look like:
- * "range ADDRESS PAGES" is memory of which all is said here, "alloc|free|scavenge ADDRESS PAGES" what
- * happens to it in order. No huge pages. "stop" stops the process until somebody continues it.
+ * Takes memory in known ways, a step each argument, and prints what its address space must look
+ * like: "range ADDRESS PAGES" is memory of which all is said here, "alloc|free|scavenge ADDRESS
+ * PAGES" what happens to it in order. No huge pages. "stop" stops the process until somebody
+ * continues it.
  */
 #include <fcntl.h>
 #include <pthread.h>

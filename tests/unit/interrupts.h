@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A handler of SIGALRM that interrupts a loop here and there. The loop calls interrupt_again() in each
- * round with the number of signals so far: the next signal is asked for when the loop has moved on since
- * the last one. With a timer of its own period it does not move where a signal takes longer than that.
+ * A handler of SIGALRM that interrupts a loop here and there. The loop calls interrupt_again() in
+ * each round with the number of signals so far: the next signal is asked for when the loop has
+ * moved on since the last one. With a timer of its own period it does not move where a signal takes
+ * longer than that.
  */
 #ifndef TESTS_INTERRUPTS_H
 #define TESTS_INTERRUPTS_H

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * An OCaml program in memory, a domain with a minor heap and stacks of frames, and bpf/ocaml_alloc.bpf.c
- * as a user program with helpers of our own, which is hit by it. Included once, by a test.
+ * An OCaml program in memory, a domain with a minor heap and stacks of frames, and
+ * bpf/ocaml_alloc.bpf.c as a user program with helpers of our own, which is hit by it. Included
+ * once, by a test.
  */
 #ifndef TESTS_OCAML_PROGRAM_H
 #define TESTS_OCAML_PROGRAM_H

@@ -3,12 +3,12 @@
  * The calls that led to an allocation, by frame pointers where they work and otherwise by unwinding
  * with the compiler's tables (.eh_frame).
  *
- * A chain of frame pointers silently skips the callers of functions that have none, such as those of
- * libc. So a step is made by the frame pointer only from a call at which the unwinder found the same
- * next frame before: each site is unwound once. Nor is the stack followed to its end each time: the
- * last one is kept, and where a frame has the return address, the place and the frame pointer that
- * one had then, the frames around it are the same as well, if each return address is still in its
- * place.
+ * A chain of frame pointers silently skips the callers of functions that have none, such as those
+ * of libc. So a step is made by the frame pointer only from a call at which the unwinder found the
+ * same next frame before: each site is unwound once. Nor is the stack followed to its end each
+ * time: the last one is kept, and where a frame has the return address, the place and the frame
+ * pointer that one had then, the frames around it are the same as well, if each return address is
+ * still in its place.
  *
  * Where there is no table, as in code that is compiled at run time, the frame pointers are followed
  * as far as they stay in the stack and move towards its end. Takes no lock and allocates nothing.

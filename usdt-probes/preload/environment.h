@@ -2,9 +2,9 @@
 /*
  * The two variables that make a program record (<ebtrace/recorder.h>). They are taken out of the
  * environment before the program begins: a child that inherits them may be one that ends with the
- * library preloaded, and the program's environment is what it is without us. A program that is to be
- * recorded next gets them in an environment of its own, made without an allocation, since it may be
- * made by a child of vfork() or in a handler of a signal.
+ * library preloaded, and the program's environment is what it is without us. A program that is to
+ * be recorded next gets them in an environment of its own, made without an allocation, since it may
+ * be made by a child of vfork() or in a handler of a signal.
  */
 #ifndef EBT_ENVIRONMENT_H
 #define EBT_ENVIRONMENT_H

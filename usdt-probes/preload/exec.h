@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A program that the process is about to run, itself or in a child: decides by its file whether it is
- * recorded, and counts it in the state of the trace, where ebtrace finds out how many programs left
- * no trace of their own. Allocation-free; a child of vfork() may call all of it.
+ * A program that the process is about to run, itself or in a child: decides by its file whether it
+ * is recorded, and counts it in the state of the trace, where ebtrace finds out how many programs
+ * left no trace of their own. Allocation-free; a child of vfork() may call all of it.
  */
 #ifndef EBT_EXEC_H
 #define EBT_EXEC_H

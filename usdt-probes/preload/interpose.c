@@ -157,7 +157,8 @@ EXPORT _Noreturn void _Exit(int status)
 
 /*
  * True if another definition of malloc() is before ours. The function's address may be in a program
- * that does not define it: one that is not position-independent and uses the address has a jump there.
+ * that does not define it: one that is not position-independent and uses the address has a jump
+ * there.
  */
 static bool has_own_malloc(void)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The calls that run another program. Each reads the program's file first; one that is to be recorded
- * gets the variables of the recorder in its environment, any other one the environment as it is.
- * popen() and system() of libc start their shell by internal calls: with --children a shell that gets
- * the variables runs the command, under the name that the other one would have.
+ * The calls that run another program. Each reads the program's file first; one that is to be
+ * recorded gets the variables of the recorder in its environment, any other one the environment as
+ * it is. popen() and system() of libc start their shell by internal calls: with --children a shell
+ * that gets the variables runs the command, under the name that the other one would have.
  */
 #include <alloca.h>
 #include <errno.h>
@@ -115,8 +115,8 @@ extern char **environ;
 /* A call with one environment or another. */
 typedef int run_fn(const void *call, char *const envp[]);
 
-/* In the caller's frame, as there is no other memory. `again` without the variables, if these made the
- * environment too long. */
+/* In the caller's frame, as there is no other memory. `again` without the variables, if these made
+ * the environment too long. */
 static int run_with(const struct ebt_exec *x, run_fn *run, const void *call, char *const envp[])
 {
 	size_t bytes = ebt_exec_bytes(x, envp);

@@ -27,8 +27,8 @@ uint64_t ebt_filter[EBT_FILTER_BITS / 64];
 #define BLOCK  4096u /* counters */
 #define BLOCKS (EBT_FILTER_BITS / BLOCK)
 
-/* Objects that share a bit; one that counted to its limit stays, and its bit with it. In blocks, which
- * are taken when they are needed; where there is no memory the bits stay. */
+/* Objects that share a bit; one that counted to its limit stays, and its bit with it. In blocks,
+ * which are taken when they are needed; where there is no memory the bits stay. */
 static uint16_t *sharers[BLOCKS];
 static struct table *table;
 

@@ -5,8 +5,8 @@
  * costs free() one load, then an exact look into the table.
  *
  * Only the holder of the recorder's lock adds and removes. An object is added before its address is
- * returned to the program, and removed before it is freed, so whoever frees an address finds it: its
- * slot does not move, and a table that was replaced by a larger one stays mapped and keeps it.
+ * returned to the program, and removed before it is freed, so whoever frees an address finds it:
+ * its slot does not move, and a table that was replaced by a larger one stays mapped and keeps it.
  */
 #ifndef EBT_OBJECTS_H
 #define EBT_OBJECTS_H
@@ -18,7 +18,8 @@
 
 extern uint64_t ebt_filter[EBT_FILTER_BITS / 64] __attribute__((visibility("hidden")));
 
-/* Objects that are neighbours share a word; addresses that differ in high bits only do not collide. */
+/* Objects that are neighbours share a word; addresses that differ in high bits only do not
+ * collide. */
 static inline uint32_t ebt_filter_bit(uintptr_t address)
 {
 	return (uint32_t)(address >> 4 ^ address >> 22) & (EBT_FILTER_BITS - 1);

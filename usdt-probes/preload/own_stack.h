@@ -18,8 +18,8 @@ bool ebt_own_stack_call(void (*fn)(void *ctx), void *ctx);
 /* In a child that was forked: no other thread uses any. */
 void ebt_own_stack_begin_child(void);
 
-/* Of the processor, own_stack_PROCESSOR.c: calls fn on the stack that ends at `top`; an unwinder finds
- * the caller. */
+/* Of the processor, own_stack_PROCESSOR.c: calls fn on the stack that ends at `top`; an unwinder
+ * finds the caller. */
 void ebt_own_stack_switch(void (*fn)(void *ctx), void *ctx, void *top);
 
 #endif

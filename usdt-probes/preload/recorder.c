@@ -76,7 +76,8 @@ static void switch_off(struct ebt_thread *t)
 
 static void write_collect(uint64_t obj);
 
-/* With the lock: what handlers have freed meanwhile, unless its address has another object by now. */
+/* With the lock: what handlers have freed meanwhile, unless its address has another object by
+ * now. */
 static void collect_noted(void)
 {
 	const void *address;
@@ -484,7 +485,8 @@ static int begin(bool own_malloc)
 	return own_malloc ? -ENOTSUP : begin_trace();
 }
 
-/* Called by the thread that forks, before and after: no other thread changes the tables meanwhile. */
+/* Called by the thread that forks, before and after: no other thread changes the tables
+ * meanwhile. */
 static __thread bool forks;
 
 static void before_fork(void)

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Records the sampled allocations of one process. Each thread has a sampler; a sampled allocation
- * takes a backtrace and the recorder's lock, in a critical section (section.h). What the unwinder or a
- * handler of a signal allocates meanwhile is not sampled. All threads are one domain
- * of the trace: the table of objects needs the lock in any case, and under it the events of an object
- * are written in their order, whichever threads allocate and free it and whenever the program dies.
+ * takes a backtrace and the recorder's lock, in a critical section (section.h). What the unwinder
+ * or a handler of a signal allocates meanwhile is not sampled. All threads are one domain of the
+ * trace: the table of objects needs the lock in any case, and under it the events of an object are
+ * written in their order, whichever threads allocate and free it and whenever the program dies.
  *
  * A child of fork() does not record, and neither takes the lock nor writes to the parent's file, or
- * it records its own allocations into a file of its own, as the environment says. A child of vfork()
- * shares the parent's memory and records for it.
+ * it records its own allocations into a file of its own, as the environment says. A child of
+ * vfork() shares the parent's memory and records for it.
  */
 #ifndef EBT_RECORDER_H
 #define EBT_RECORDER_H
@@ -29,15 +29,16 @@ struct ebt_thread {
 
 extern __thread struct ebt_thread ebt_thread __attribute__((visibility("hidden")));
 
-/* The words of an allocation in the trace are the bytes that were asked for, without what the allocator
- * adds to them; no bytes are one. Larger objects than there can be fail, whatever is counted of them. */
+/* The words of an allocation in the trace are the bytes that were asked for, without what the
+ * allocator adds to them; no bytes are one. Larger objects than there can be fail, whatever is
+ * counted of them. */
 static inline uint64_t ebt_words(size_t bytes)
 {
 	return (bytes & (SIZE_MAX >> 2)) + !bytes;
 }
 
-/* Starts as the environment says, which it takes our variables out of; without them, nothing is ever
- * sampled. */
+/* Starts as the environment says, which it takes our variables out of; without them, nothing is
+ * ever sampled. */
 void ebt_recorder_start(char **envp, bool own_malloc);
 /* NULL: nothing was recorded. A child may use that of its parent. */
 struct ebt_recorder_state *ebt_recorder_state(void);
@@ -45,14 +46,14 @@ struct ebt_recorder_state *ebt_recorder_state(void);
 bool ebt_recorder_is_process(void);
 /* True if programs that children run are recorded, too. */
 bool ebt_recorder_has_children(void);
-/* Before system calls that the process does not make itself: whether a filter forbids them that it set
- * without libc, and the recorder did not see. */
+/* Before system calls that the process does not make itself: whether a filter forbids them that it
+ * set without libc, and the recorder did not see. */
 void ebt_recorder_check_filters(void);
 /* Before the process becomes another program: writes what is buffered. */
 void ebt_recorder_flush(void);
 /*
- * Before the process confines itself by seccomp, when a system call of ours may kill it: recording goes
- * on without any, as long as what is reserved now suffices. True: if the kernel then refuses,
+ * Before the process confines itself by seccomp, when a system call of ours may kill it: recording
+ * goes on without any, as long as what is reserved now suffices. True: if the kernel then refuses,
  * ebt_confine_cancel() follows.
  */
 bool ebt_recorder_confine(void);

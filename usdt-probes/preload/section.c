@@ -119,8 +119,8 @@ void ebt_section_unlock(void)
 	self.changes = false;
 }
 
-/* Handlers interrupt each other and the thread, but each ends before what it interrupted goes on: an
- * entry is complete before anybody else looks at it. */
+/* Handlers interrupt each other and the thread, but each ends before what it interrupted goes on:
+ * an entry is complete before anybody else looks at it. */
 bool ebt_section_note(const void *address, uint64_t obj)
 {
 	unsigned n = __atomic_load_n(&self.notes, __ATOMIC_RELAXED);

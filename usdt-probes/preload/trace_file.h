@@ -3,9 +3,9 @@
  * The file that the recorder writes packets to, through a mapping that moves along: the program has
  * no descriptor more than without us, none that it could close and use for another file, and what
  * was written survives its death. The file grows by whole windows, whose blocks are allocated
- * before they are written to, so that a full disk is an error and no SIGBUS; one byte in ten of the file system is left free. The trace of a program
- * that records itself (output_file.h) is no such file: others read it while it grows, and a lock is
- * held on its descriptor.
+ * before they are written to, so that a full disk is an error and no SIGBUS; one byte in ten of the
+ * file system is left free. The trace of a program that records itself (output_file.h) is no such
+ * file: others read it while it grows, and a lock is held on its descriptor.
  */
 #ifndef EBT_TRACE_FILE_H
 #define EBT_TRACE_FILE_H

@@ -14,9 +14,9 @@
 #define EBT_FORK_PAGE_BYTES 4096
 
 /* The words of the page. EBT_FORK_MARK is 0 in a child that has not called ebt_fork_mark_renew()
- * yet, and in a process that has not called ebt_fork_mark_init(): what a child then forgets is still
- * empty. The others are the states (output_file.h), locks (trace_lock.h) and writers (writers.h) of
- * an allocation trace and of a page trace, of which a child has none. */
+ * yet, and in a process that has not called ebt_fork_mark_init(): what a child then forgets is
+ * still empty. The others are the states (output_file.h), locks (trace_lock.h) and writers
+ * (writers.h) of an allocation trace and of a page trace, of which a child has none. */
 enum {
 	EBT_FORK_MARK,
 	EBT_FORK_ALLOC_STATE,

@@ -20,8 +20,8 @@ static __thread uintptr_t low, high, limit;
 /*
  * What is mapped once may not be so at the next time: coroutines come and go, and their stacks with
  * them. Two stacks stay: that of the program, below its arguments, which are at main_end, and a
- * thread's own, which ends with the thread's descriptor, which stands above it in glibc. Of the latter
- * [own_low, the descriptor) is known to be mapped, without a hole.
+ * thread's own, which ends with the thread's descriptor, which stands above it in glibc. Of the
+ * latter [own_low, the descriptor) is known to be mapped, without a hole.
  */
 static uintptr_t main_end;
 static pthread_t main_thread; /* its descriptor is elsewhere; 0: not known, no thread's is used */

@@ -4,7 +4,8 @@
 #include <string.h>
 
 #define LN2 0.693147180559945309417
-/* A longer distance has the probability 0 at every rate that samples anything in a process's life. */
+/* A longer distance has the probability 0 at every rate that samples anything in a process's
+ * life. */
 #define DISTANCE_MAX (INT64_C(1) << 61)
 /* With more samples expected in one allocation, their number is drawn instead of the distances. */
 #define SAMPLES_DRAWN 1024
@@ -35,7 +36,8 @@ static double ln_ratio(double t)
 	return 2 * t * sum;
 }
 
-/* Of a normal number x > 0. libm is not in every program, and the library needs nothing but libc. */
+/* Of a normal number x > 0. libm is not in every program, and the library needs nothing but
+ * libc. */
 static double ln(double x)
 {
 	uint64_t bits;
@@ -116,7 +118,8 @@ __attribute__((noinline, cold)) uint64_t ebt_sampler_draw(struct ebt_sampler *s)
 		samples = (uint64_t)-left;
 		left = 0;
 	} else if (s->rate > 0 && left < 0) {
-		/* The sampled word is passed; so are these behind it, which may have samples too. */
+		/* The sampled word is passed; so are these behind it, which may have samples
+		 * too. */
 		uint64_t behind = (uint64_t)(-left - 1);
 		double mean = (double)behind * (s->rate < 1 ? s->rate : 1);
 		samples = 1;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A source file inside the program: its bytes, from `name` to `name_end`. The path is from the top of
- * the tree; the Makefile names the file as one that the object depends on.
+ * A source file inside the program: its bytes, from `name` to `name_end`. The path is from the top
+ * of the tree; the Makefile names the file as one that the object depends on.
  */
 #ifndef BASE_EMBED_H
 #define BASE_EMBED_H

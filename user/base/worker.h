@@ -15,8 +15,8 @@ void worker_ignore_signals(void);
  * from `end` on are closed. */
 bool worker_keep_descriptors(int *fds, int first, int end);
 bool worker_limit(int resource, uint64_t value);
-/* So many bytes of address space more than it has: under a sanitizer that is more than any limit of its
- * own. */
+/* So many bytes of address space more than it has: under a sanitizer that is more than any limit of
+ * its own. */
 bool worker_limit_memory(uint64_t bytes);
 /* Keeps its user. Root without capabilities has no privilege that its files do not give. */
 bool worker_drop_capabilities(void);

@@ -4,8 +4,8 @@
  * the caller. Measured: with the consumer of the output on a busy machine, rings wrapped because a
  * write blocked. The queue is bounded. It keeps the first error and drops later bytes.
  *
- * The reader of a pipe, or a stopped terminal, may accept nothing for ever. Once the user has asked us
- * to end (ending.h), the output is given up when it has accepted nothing for 0.15 s: -ECANCELED.
+ * The reader of a pipe, or a stopped terminal, may accept nothing for ever. Once the user has asked
+ * us to end (ending.h), the output is given up when it has accepted nothing for 0.15 s: -ECANCELED.
  */
 #ifndef BASE_WRITER_H
 #define BASE_WRITER_H

@@ -23,7 +23,8 @@ static const char *word_behind(const struct command *c, const struct command *of
 	return strchr(word, ' ') ? NULL : word;
 }
 
-/* The reports of a command and the commands that begin with its name, after the words of `asked`. */
+/* The reports of a command and the commands that begin with its name, after the words of
+ * `asked`. */
 static void put_commands(struct buf *b, const struct completion_list *l, const char *asked,
 			 const struct command *c)
 {

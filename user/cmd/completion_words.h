@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What the completion of command lines knows: the words of the tables of commands, reports, formats and
- * events, put as lists by a shell's own functions. The full name of a command or a report, "ebtrace
- * mem live", is the key of a list.
+ * What the completion of command lines knows: the words of the tables of commands, reports, formats
+ * and events, put as lists by a shell's own functions. The full name of a command or a report,
+ * "ebtrace mem live", is the key of a list.
  */
 #ifndef CMD_COMPLETION_WORDS_H
 #define CMD_COMPLETION_WORDS_H
@@ -10,8 +10,8 @@
 #include "base/buf.h"
 #include "cmd/commands.h"
 
-/* The script of each shell, which is these lists and the functions of user/cmd/completion.SHELL that
- * read them. The same tables always make the same script. */
+/* The script of each shell, which is these lists and the functions of user/cmd/completion.SHELL
+ * that read them. The same tables always make the same script. */
 void completion_bash(struct buf *b);
 void completion_zsh(struct buf *b);
 void completion_fish(struct buf *b);

@@ -27,8 +27,8 @@ const struct format *format_at(size_t i);
 const struct format *format_named(const char *name); /* or NULL */
 /* The format of a file's suffix; text for any other suffix and for standard output (NULL, "-"). */
 const struct format *format_of_path(const char *path);
-/* The suffix of an output's name, with its dot: the name promises a format. NULL: it has none, or names
- * what is there and no regular file (a FIFO, a device). */
+/* The suffix of an output's name, with its dot: the name promises a format. NULL: it has none, or
+ * names what is there and no regular file (a FIFO, a device). */
 const char *format_suffix(const char *path);
 bool format_has_suffix(const char *suffix); /* some format */
 /* The suffixes of all formats, for a message. Static. */

@@ -26,8 +26,8 @@
 #include "source/bpf/check.h"
 #include "source/bpf/other_users.h"
 
-/* ebtrace info --kernel: what this kernel and these privileges allow, feature by feature, and for each
- * feature that is missing the reason and what to do. */
+/* ebtrace info --kernel: what this kernel and these privileges allow, feature by feature, and for
+ * each feature that is missing the reason and what to do. */
 
 /* limited: the feature works, at a price or with less than it has elsewhere. */
 enum state { STATE_YES, STATE_LIMITED, STATE_NO };

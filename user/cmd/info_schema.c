@@ -55,7 +55,8 @@ static void list_totals(struct schema_key ret[TOTALS_KEYS + 1])
 	ret[n] = (struct schema_key){0};
 }
 
-/* Objects with keys that may be absent: kinds without events, what only sampled allocations have. */
+/* Objects with keys that may be absent: kinds without events, what only sampled allocations
+ * have. */
 static void put_more(struct json *j)
 {
 	struct schema_key kind[EBT_KINDS + 1];

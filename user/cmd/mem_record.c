@@ -285,7 +285,8 @@ static bool is_sampled(const struct opts *o)
 	return is;
 }
 
-/* The output is a memtrace trace, whatever its name: one that promises another format is refused. */
+/* The output is a memtrace trace, whatever its name: one that promises another format is
+ * refused. */
 static bool check_output(const struct opts *o)
 {
 	const struct format *memtrace = format_named("memtrace");

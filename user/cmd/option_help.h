@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Texts of --help. The table of options has a text for all commands that accept an option; a command
- * for which an option means something of its own has its own text here. opts.h has option_help(),
- * which chooses between them.
+ * Texts of --help. The table of options has a text for all commands that accept an option; a
+ * command for which an option means something of its own has its own text here. opts.h has
+ * option_help(), which chooses between them.
  */
 #ifndef CMD_OPTION_HELP_H
 #define CMD_OPTION_HELP_H

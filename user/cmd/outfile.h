@@ -45,12 +45,13 @@ struct outfile {
 uid_t outfile_owner(gid_t *ret_group);
 
 /*
- * is_private: the file is for its user alone, with the mode 0600 from its first byte on, whatever the
- * umask and the file that it replaces have; one of another owner keeps its mode. 0, or an exit status
- * after a line on stderr.
+ * is_private: the file is for its user alone, with the mode 0600 from its first byte on, whatever
+ * the umask and the file that it replaces have; one of another owner keeps its mode. 0, or an exit
+ * status after a line on stderr.
  */
 int outfile_open(struct outfile *f, const char *path, bool is_private);
-/* Standard output as it was given to us, direct: a pipe of another user has no path to open it by. */
+/* Standard output as it was given to us, direct: a pipe of another user has no path to open it
+ * by. */
 int outfile_open_stdout(struct outfile *f);
 /* Opens a part for a name that nothing has, not even a link. 0; -EEXIST: something has it; -errno,
  * after a line on stderr. */

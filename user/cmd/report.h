@@ -35,8 +35,8 @@ struct report_command {
 	void (*schema)(struct json *j); /* of the JSON of all reports */
 	/* Sets options that follow from the report, before they are checked. NULL: none do. */
 	void (*prepare)(struct report_run *r);
-	/* Checks what no rule of options does; the form is known. 0, or an exit status after a line on
-	 * stderr. NULL: nothing. */
+	/* Checks what no rule of options does; the form is known. 0, or an exit status after a line
+	 * on stderr. NULL: nothing. */
 	int (*check)(struct report_run *r);
 	int (*write)(struct report_run *r); /* returns the exit status */
 };

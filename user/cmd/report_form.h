@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The reports of a command, and what each can be written as: chosen by -f, --json or the suffix of the
- * output. */
+/* The reports of a command, and what each can be written as: chosen by -f, --json or the suffix of
+ * the output. */
 #ifndef CMD_REPORT_FORM_H
 #define CMD_REPORT_FORM_H
 
@@ -39,14 +39,14 @@ const struct report_row *report_row_named(const struct report_list *l, const cha
 /*
  * Chooses the form of a report that the options name, and sets *ret_row to its number. 0, or
  * EXIT_USAGE after a line on stderr: it has no such form, also that of a suffix that has a meaning
- * elsewhere, or it is binary, and would go to a terminal or to standard error beside a PROGRAM; *ret_row
- * is 0.
+ * elsewhere, or it is binary, and would go to a terminal or to standard error beside a PROGRAM;
+ * *ret_row is 0.
  */
 int report_form_choose(const struct opts *o, const struct report_row *r, size_t *ret_row);
 /*
- * For a command whose report is the default one: a FILE may be meant to be the name of another. 0, or
- * EXIT_USAGE after a line on stderr: there is no such file, and it is the name of a report, behind a
- * FILE, or the first word and no report's name.
+ * For a command whose report is the default one: a FILE may be meant to be the name of another. 0,
+ * or EXIT_USAGE after a line on stderr: there is no such file, and it is the name of a report,
+ * behind a FILE, or the first word and no report's name.
  */
 int report_check_words(const struct opts *o, const char *command, const struct report_list *l);
 

@@ -25,8 +25,8 @@
 
 /*
  * The files that clients of debuginfod keep: FOLDER/BUILDID/debuginfo. The folder is that of
- * DEBUGINFOD_CACHE_PATH, to which files are added; else the one that libdebuginfod uses, which is only
- * read. Files are not trusted.
+ * DEBUGINFOD_CACHE_PATH, to which files are added; else the one that libdebuginfod uses, which is
+ * only read. Files are not trusted.
  */
 
 #define FILE_NAME  "debuginfo"

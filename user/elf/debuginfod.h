@@ -4,8 +4,8 @@
  * the other by a process (debuginfod_worker.h). Without that variable there is no process, no
  * connection and no file. What a server sends is used only if it is an ELF file with the build id.
  *
- * All questions of a run together have 10 s and 256 MiB, in memory; a server that does not answer is
- * not asked again, and one line says so. A file is written only if DEBUGINFOD_CACHE_PATH names a
+ * All questions of a run together have 10 s and 256 MiB, in memory; a server that does not answer
+ * is not asked again, and one line says so. A file is written only if DEBUGINFOD_CACHE_PATH names a
  * folder for it; in that, or else in the usual one of the user, it is looked for first.
  */
 #ifndef ELF_DEBUGINFOD_H

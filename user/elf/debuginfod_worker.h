@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A process that downloads what it is told to, by libcurl, which is loaded in it alone. What servers
- * send may take it over, so it has no privileges, is another user than root where it can, has no
- * descriptor but its socket, the file to write and connections, and opens no file for writing. What
- * it answers is as little trusted as the servers. It ends with us.
+ * A process that downloads what it is told to, by libcurl, which is loaded in it alone. What
+ * servers send may take it over, so it has no privileges, is another user than root where it can,
+ * has no descriptor but its socket, the file to write and connections, and opens no file for
+ * writing. What it answers is as little trusted as the servers. It ends with us.
  */
 #ifndef ELF_DEBUGINFOD_WORKER_H
 #define ELF_DEBUGINFOD_WORKER_H
@@ -31,7 +31,8 @@ enum debuginfod_result {
 	DEBUGINFOD_NO_LIBRARY,	/* there is no libcurl */
 };
 
-/* Starts the process, which writes no larger files. The caller closes *ret_socket and reaps *ret_pid. 0 or -errno. */
+/* Starts the process, which writes no larger files. The caller closes *ret_socket and reaps
+ * *ret_pid. 0 or -errno. */
 int debuginfod_worker_start(uint64_t max_bytes, int *ret_socket, pid_t *ret_pid);
 
 #endif

@@ -28,8 +28,8 @@ struct elf {
 	struct elf_window *windows; /* WINDOWS, by offset; NULL: nothing has been read */
 };
 
-/* Of what elf_read() reads: what describes the frames of a program is many small pieces that are near
- * to each other. */
+/* Of what elf_read() reads: what describes the frames of a program is many small pieces that are
+ * near to each other. */
 #define WINDOWS	     8
 #define WINDOW_BYTES 16384u
 

@@ -42,7 +42,8 @@
 #define PUT_OFF_NS 2000000u
 #define LOOK_NS	   20000000u
 
-/* Memory of a process: a multiple of what its files have on the disk, which sparse ones have not. */
+/* Memory of a process: a multiple of what its files have on the disk, which sparse ones have
+ * not. */
 #define MEMORY_LEAST  (128ull << 20)
 #define MEMORY_MOST   (4ull << 30)
 #define MEMORY_FACTOR 16

@@ -9,8 +9,9 @@
  * module that makes that one fail is read for its symbol tables only; if that fails too, for
  * nothing.
  *
- * All modules of a run share a budget of time, of memory, and of how many are read. A module has at most half
- * of the time that others have left. What is beyond is "module+0xoffset", and one message says so.
+ * All modules of a run share a budget of time, of memory, and of how many are read. A module has at
+ * most half of the time that others have left. What is beyond is "module+0xoffset", and one message
+ * says so.
  */
 #ifndef ELF_SYMBOLS_H
 #define ELF_SYMBOLS_H
@@ -32,9 +33,9 @@ struct symbols_position {
 
 struct symbols;
 
-/* The modules of a run, and those whose processes run. To start one more, those which were started first are
- * ended, until there is a place and memory; they are started anew when they are needed. Initialised by zeroes;
- * outlives the modules, then symbols_running_done(). */
+/* The modules of a run, and those whose processes run. To start one more, those which were started
+ * first are ended, until there is a place and memory; they are started anew when they are needed.
+ * Initialised by zeroes; outlives the modules, then symbols_running_done(). */
 #define SYMBOLS_RUNNING	   32
 #define SYMBOLS_MODULES	   4096		  /* of a run are read */
 #define SYMBOLS_TEXT_BYTES (256ull << 20) /* of names and paths that a run receives */
@@ -42,17 +43,20 @@ struct symbols_running {
 	struct symbols *at[SYMBOLS_RUNNING];
 	unsigned next;			 /* to be replaced */
 	const struct messages *messages; /* set by the caller; outlive it */
-	/* Set by the caller. A lookup that is not answered within a few ms is put off: it returns as if there
-	 * were no memory, and sets `waits`, which the caller clears; the same lookup later may have its
-	 * answer. */
+	/* Set by the caller. A lookup that is not answered within a few ms is put off: it returns
+	 * as if there were no memory, and sets `waits`, which the caller clears; the same lookup
+	 * later may have its answer. */
 	bool puts_off;
-	/* Set by the caller: the run was asked to end; a process that does not answer soon is given up. */
+	/* Set by the caller: the run was asked to end; a process that does not answer soon is given
+	 * up. */
 	bool hurries;
 	bool waits;
-	/* Set by the caller: the budget of time. 0: 16 s, and a 16th of the time that the run takes. */
+	/* Set by the caller: the budget of time. 0: 16 s, and a 16th of the time that the run
+	 * takes. */
 	uint64_t budget_ns;
 	uint64_t
-		budget_bytes; /* so too: memory of the processes, when one more is started. 0: 1 GiB */
+		/* so too: memory of the processes, when one more is started. 0: 1 GiB */
+		budget_bytes;
 
 	/* Private. */
 	uint64_t began_ns, spent_ns;   /* of the time that processes take to answer */
@@ -76,13 +80,13 @@ int symbols_open(int fd, const char *path, struct symbols_running *running, stru
 void symbols_close(struct symbols *s); /* NULL is allowed */
 /*
  * The positions of the instruction at an offset, the outermost first: the last one is the
- * instruction's own, each other one is that of the call that was inlined. Of a return address
- * the caller passes the offset less 1. Returns their number, at least 1; 0: no memory, or it was put off. Positions
- * are valid until the next call, their strings until symbols_close().
+ * instruction's own, each other one is that of the call that was inlined. Of a return address the
+ * caller passes the offset less 1. Returns their number, at least 1; 0: no memory, or it was put
+ * off. Positions are valid until the next call, their strings until symbols_close().
  */
 unsigned symbols_find(struct symbols *s, uint64_t offset, const struct symbols_position **ret);
-/* How a stack is unwound from the instruction at an offset, as symbols_find() has it. 0, -ENOMEM, or
- * -EAGAIN: it was put off. */
+/* How a stack is unwound from the instruction at an offset, as symbols_find() has it. 0, -ENOMEM,
+ * or -EAGAIN: it was put off. */
 int symbols_unwind(struct symbols *s, uint64_t offset, struct unwind_rule *ret);
 /* The module's build id. Returns its bytes; 0: it has none. */
 size_t symbols_build_id(const struct symbols *s, const uint8_t **ret);

@@ -16,17 +16,18 @@
 
 /*
  * Request: a uint64_t offset in the file. Answer: a uint32_t number of the bytes behind it, at most
- * SYMBOLS_WORKER_ANSWER. With SYMBOLS_WORKER_UNWIND they are a struct unwind_rule. Else they are a uint8_t count, and as many positions, the
- * outermost first: function, file, uint32_t line, column. A string is a uint32_t number; 0: not
- * known. The first time that a number occurs, which is one more than all before, a uint16_t length
- * and the bytes follow; a longer one is cut, as a file may have one long name for each byte of its
- * end.
+ * SYMBOLS_WORKER_ANSWER. With SYMBOLS_WORKER_UNWIND they are a struct unwind_rule. Else they are a
+ * uint8_t count, and as many positions, the outermost first: function, file, uint32_t line, column.
+ * A string is a uint32_t number; 0: not known. The first time that a number occurs, which is one
+ * more than all before, a uint16_t length and the bytes follow; a longer one is cut, as a file may
+ * have one long name for each byte of its end.
  */
 #define SYMBOLS_WORKER_TEXT   4096
 #define SYMBOLS_WORKER_UNWIND (1ull << 63)
 #define SYMBOLS_WORKER_ANSWER (1u << 20)
 
-/* Starts the process, which may have so many bytes of memory more than we have. The caller closes *ret_socket and reaps *ret_pid. 0 or -errno. */
+/* Starts the process, which may have so many bytes of memory more than we have. The caller closes
+ * *ret_socket and reaps *ret_pid. 0 or -errno. */
 int symbols_worker_start(const struct debug_info_files *files, uint64_t memory, int *ret_socket,
 			 pid_t *ret_pid);
 

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Unwinds a stack of machine code from a copy of a part of its memory, by the rules that the code's own
- * call frame information has for the caller's registers. That says also whether a function has a frame
- * pointer: where memory is missing, frame pointers are followed only through functions that have one, or
- * leave that of their caller alone. Code without such information is supposed to have frame pointers.
+ * Unwinds a stack of machine code from a copy of a part of its memory, by the rules that the code's
+ * own call frame information has for the caller's registers. That says also whether a function has
+ * a frame pointer: where memory is missing, frame pointers are followed only through functions that
+ * have one, or leave that of their caller alone. Code without such information is supposed to have
+ * frame pointers.
  *
- * Neither the memory nor the rules are trusted: a stack is unwound upwards only, each frame is in the
- * copy, and each address must be behind a call. What does not hold ends the stack.
+ * Neither the memory nor the rules are trusted: a stack is unwound upwards only, each frame is in
+ * the copy, and each address must be behind a call. What does not hold ends the stack.
  */
 #ifndef ELF_UNWIND_H
 #define ELF_UNWIND_H
@@ -41,8 +42,8 @@ struct unwind_block {
 
 #define UNWIND_BLOCKS 2
 
-/* What is known of a stack. Of frame pointers beyond the blocks: at `from` + at[i] stands the next one,
- * which is the i + 1st, `next` in the end, and behind it address[i]. */
+/* What is known of a stack. Of frame pointers beyond the blocks: at `from` + at[i] stands the next
+ * one, which is the i + 1st, `next` in the end, and behind it address[i]. */
 struct unwind_image {
 	uint64_t pc, sp, fp;
 	bool returns;  /* to `pc`, which is no innermost one */
@@ -56,7 +57,8 @@ struct unwind_image {
 
 /* The code. */
 struct unwind_code {
-	/* True if the address can be one to which a function returns; of the innermost, that of code. */
+	/* True if the address can be one to which a function returns; of the innermost, that of
+	 * code. */
 	bool (*is_valid)(void *ctx, uint64_t address, bool is_innermost);
 	struct unwind_rule (*rule)(void *ctx, uint64_t address, bool is_innermost);
 	void *ctx;
@@ -68,8 +70,8 @@ enum unwind_end {
 	UNWIND_CUT,
 };
 
-/* In place of an address: frames are missing between its neighbours. The frame pointer that leads over
- * them may be none: what follows counts only if it leads to the end. */
+/* In place of an address: frames are missing between its neighbours. The frame pointer that leads
+ * over them may be none: what follows counts only if it leads to the end. */
 #define UNWIND_GAP (UINT64_MAX - 1)
 
 /* Writes the addresses, the innermost first. Their number. */

@@ -7,10 +7,11 @@
  *
  * How BPF programs read arguments: our own markers have them in fixed registers, which
  * runtime/marker_args.h verifies with this parser before a site is attached. Sites of sampled
- * allocations have them anywhere: their attacher parses each site's string in its plan(), writes the
- * arguments as struct ebt_operand to a map, whose key and index the site's cookie is, and deletes
- * the entry in unplan(), when the link is closed. The program (bpf/alloc.bpf.c) copies a word of
- * pt_regs by its number, or reads the memory that it addresses, and extends `size` bytes by sign.
+ * allocations have them anywhere: their attacher parses each site's string in its plan(), writes
+ * the arguments as struct ebt_operand to a map, whose key and index the site's cookie is, and
+ * deletes the entry in unplan(), when the link is closed. The program (bpf/alloc.bpf.c) copies a
+ * word of pt_regs by its number, or reads the memory that it addresses, and extends `size` bytes by
+ * sign.
  */
 #ifndef ELF_USDT_ARGS_H
 #define ELF_USDT_ARGS_H

@@ -12,15 +12,16 @@ struct loop;
 struct memory_reader;
 
 /*
- * What a command adds to the one loop of a run (engine/loop.h): a keyboard, a socket, a timer of frames.
- * join() is called before the first event passes, and leave() behind the last one, before a program of
- * ours is waited for; both once if join() was. In between the callbacks of its descriptors and timers are
- * called like all others of the loop: between two batches of events, also under full load, late by one
- * step of the pump at most. They may read the sink and what it keeps, which has all events up to the
- * last horizon (sink_advance()), but not call the engine. They should not wait: rings fill meanwhile.
+ * What a command adds to the one loop of a run (engine/loop.h): a keyboard, a socket, a timer of
+ * frames. join() is called before the first event passes, and leave() behind the last one, before a
+ * program of ours is waited for; both once if join() was. In between the callbacks of its
+ * descriptors and timers are called like all others of the loop: between two batches of events,
+ * also under full load, late by one step of the pump at most. They may read the sink and what it
+ * keeps, which has all events up to the last horizon (sink_advance()), but not call the engine.
+ * They should not wait: rings fill meanwhile.
  *
- * A callback ends the run as the end of --duration does by setting `ends`: what has been recorded is
- * drained, and the sink gets its end. The processes are not told.
+ * A callback ends the run as the end of --duration does by setting `ends`: what has been recorded
+ * is drained, and the sink gets its end. The processes are not told.
  */
 struct engine_guest {
 	/* 0; -errno ends the run, as an error of a callback does. */

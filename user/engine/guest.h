@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The calls of a command's guest in the loop (struct engine_guest), for the runs that have a loop. */
+/* The calls of a command's guest in the loop (struct engine_guest), for the runs that have a
+ * loop. */
 #ifndef ENGINE_GUEST_H
 #define ENGINE_GUEST_H
 

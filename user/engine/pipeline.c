@@ -44,8 +44,8 @@ int pipeline_new(const struct engine *e, struct pump **ret)
 	return err;
 }
 
-/* A pattern that no runtime's event has can be the name of a user event only; at the end of the run it
- * is known that there was none. */
+/* A pattern that no runtime's event has can be the name of a user event only; at the end of the run
+ * it is known that there was none. */
 static void report_unknown_globs(const struct engine *e, const struct filter *f)
 {
 	for (size_t i = 0; i < filter_globs(f); i++) {

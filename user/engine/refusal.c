@@ -114,7 +114,8 @@ static const struct language *stripped_language(pid_t pid)
 
 enum { EXPLANATION_BYTES = MACHINE_NAME_BYTES + RUNTIME_TEXT_BYTES };
 
-/* Why the executable of a process cannot be traced, to stand behind its pid. Empty: no known reason. */
+/* Why the executable of a process cannot be traced, to stand behind its pid. Empty: no known
+ * reason. */
 static void explain_executable(pid_t pid, char ret[EXPLANATION_BYTES])
 {
 	char machine[MACHINE_NAME_BYTES], reason[RUNTIME_TEXT_BYTES];

@@ -14,15 +14,17 @@ struct inspect;
 /* Reads the status of a process. ENGINE_OK and *ret if it can be traced; else the reason has been
  * reported. */
 enum engine_end refusal_check(const struct engine *e, pid_t pid, struct process_status *ret);
-/* ENGINE_GONE, and a line about it, if a process has ended since refusal_check(); else ENGINE_OK. */
+/* ENGINE_GONE, and a line about it, if a process has ended since refusal_check(); else
+ * ENGINE_OK. */
 enum engine_end refusal_check_ended(const struct engine *e, pid_t pid);
-/* Reports that a process has neither a ring nor probes, why, and what to do. unprobed: why nothing can be
- * probed, empty if root could; NULL: it can. ENGINE_NOTHING; or ENGINE_GONE, if it has ended. */
+/* Reports that a process has neither a ring nor probes, why, and what to do. unprobed: why nothing
+ * can be probed, empty if root could; NULL: it can. ENGINE_NOTHING; or ENGINE_GONE, if it has
+ * ended. */
 enum engine_end refusal_report_nothing(const struct engine *e, struct inspect *in, pid_t pid,
 				       const char *unprobed);
 #define REFUSAL_NAME_BYTES 256
-/* The name of a started program in messages: in quotes, with that of the program that it had executed by its
- * end, if any. comm: its name then, or "". */
+/* The name of a started program in messages: in quotes, with that of the program that it had
+ * executed by its end, if any. comm: its name then, or "". */
 void refusal_name(const char *program, const char *comm, char ret[REFUSAL_NAME_BYTES]);
 /* The same for a started program that has ended; has_ring: its ring was switched on. */
 void refusal_report_untraced(const struct messages *r, const char *program, bool has_ring);

@@ -31,8 +31,8 @@ void signals_read(struct signals *s, pid_t program);
 /* The probes are removed: from now on a second request, also one that is pending, ends ebtrace as
  * its default action does. */
 void signals_release(struct signals *s, pid_t program);
-/* The run has ended: a signal ends ebtrace; but of a live run the first that is not SIGTERM is ignored
- * if none arrived before. */
+/* The run has ended: a signal ends ebtrace; but of a live run the first that is not SIGTERM is
+ * ignored if none arrived before. */
 void signals_finish(struct signals *s, bool is_live);
 
 #endif

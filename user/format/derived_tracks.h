@@ -26,8 +26,9 @@ static inline void derived_tracks_done(struct derived_tracks *t)
 	page_tracks_done(&t->pages);
 }
 
-/* Writes what follows from one event of allocations or pages. Events come one at a time, so that the
- * place of the counters does not depend on the size of batches. 0, or the error of the visitor, or -ENOMEM. */
+/* Writes what follows from one event of allocations or pages. Events come one at a time, so that
+ * the place of the counters does not depend on the size of batches. 0, or the error of the visitor,
+ * or -ENOMEM. */
 static inline int derived_tracks_event(struct derived_tracks *t, const struct ebt_event *ev)
 {
 	switch (ev->kind) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What is derived of sampled allocations: counters of live and promoted bytes of each process, and the
- * sites that allocated most.
+ * What is derived of sampled allocations: counters of live and promoted bytes of each process, and
+ * the sites that allocated most.
  */
 #ifndef FORMAT_MEM_TRACKS_H
 #define FORMAT_MEM_TRACKS_H

@@ -215,7 +215,8 @@ static uint64_t to_us(struct memtrace *m, uint64_t ns)
 	return (ns + m->shift_ns) / US_NS;
 }
 
-/* Below 1. The same numbers in each run, so that a capture always becomes the same trace (splitmix64). */
+/* Below 1. The same numbers in each run, so that a capture always becomes the same trace
+ * (splitmix64). */
 static double draw(struct memtrace *m)
 {
 	uint64_t z = m->drawn += 0x9e3779b97f4a7c15;

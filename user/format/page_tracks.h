@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What is derived of page events: counters of a heap's pages by state, and of those allocated by each
- * P, up to PAGE_TRACKS_PS of them. */
+/* What is derived of page events: counters of a heap's pages by state, and of those allocated by
+ * each P, up to PAGE_TRACKS_PS of them. */
 #ifndef FORMAT_PAGE_TRACKS_H
 #define FORMAT_PAGE_TRACKS_H
 

@@ -120,7 +120,8 @@ static bool is_own(struct pagetrace *t, const struct ebt_event *ev)
 	return false;
 }
 
-/* Ps are merged by time in 128 ns, where one would overtake another: an address space has but one. */
+/* Ps are merged by time in 128 ns, where one would overtake another: an address space has but
+ * one. */
 static int32_t p_of_space(struct pagetrace *t, const struct ebt_event *ev)
 {
 	t->has_begun |= ev->kind != EBT_PAGE_ALLOC ||
@@ -175,8 +176,8 @@ static void report(const struct pagetrace *t)
 			    t->beyond + r->beyond);
 }
 
-/* The last blocks, by P; that of P -1 behind the others. Without one a reader takes the trace for one
- * that was cut: an address space has one also if nothing was there at first. */
+/* The last blocks, by P; that of P -1 behind the others. Without one a reader takes the trace for
+ * one that was cut: an address space has one also if nothing was there at first. */
 static int put_all_away(struct pagetrace *t)
 {
 	struct ebt_pagetrace_writer *boot = ptrmap_get(&t->writers, 0), *next, *w;

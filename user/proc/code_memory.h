@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Memory of a process that maps a module: what is in the module's file is read there, as the process
- * may have ended, and all else in the process.
+ * Memory of a process that maps a module: what is in the module's file is read there, as the
+ * process may have ended, and all else in the process.
  */
 #ifndef PROC_CODE_MEMORY_H
 #define PROC_CODE_MEMORY_H
@@ -21,8 +21,8 @@ struct code_memory {
 	pid_t pid;
 };
 
-/* Copies bytes at an address of the process; memory: a struct code_memory. Their number, which may be
- * less, or -errno. */
+/* Copies bytes at an address of the process; memory: a struct code_memory. Their number, which may
+ * be less, or -errno. */
 int code_memory_read(void *memory, uint64_t address, void *ret, size_t bytes);
 
 #endif

@@ -15,7 +15,8 @@
 
 #define LINE_BYTES (MAPS_PATH_BYTES + 128)
 
-/* The ioctl of /proc/PID/maps (Linux 6.11, include/uapi/linux/fs.h), which Debian 12's headers lack. */
+/* The ioctl of /proc/PID/maps (Linux 6.11, include/uapi/linux/fs.h), which Debian 12's headers
+ * lack. */
 struct procmap_query {
 	uint64_t size, query_flags, query_addr;
 	uint64_t vma_start, vma_end, vma_flags, vma_page_size, vma_offset, inode;

@@ -35,8 +35,8 @@
 #define SAME_MAX	  3		 /* files of one process that are given up in that pause */
 #define FD_WORKER	  3
 
-/* The kernel gives a program at most 6 MiB of arguments and environment, and 65,530 mappings, but their
- * paths may be long. Most environments fit into the first size. */
+/* The kernel gives a program at most 6 MiB of arguments and environment, and 65,530 mappings, but
+ * their paths may be long. Most environments fit into the first size. */
 #define ENVIRON_MAX   (8u << 20)
 #define ENVIRON_FIRST 16384
 #define MAPS_MAX      (64u << 20)
@@ -130,8 +130,8 @@ static int answer_read(const struct request *q)
 	return err;
 }
 
-/* Answers with 0, beside the descriptor, or -errno. A file system without a block device may be served by a
- * program or another machine: its first bytes are read, too. */
+/* Answers with 0, beside the descriptor, or -errno. A file system without a block device may be
+ * served by a program or another machine: its first bytes are read, too. */
 static int answer_open(struct request *q)
 {
 	char first[64], path[MAPS_PATH_BYTES];
@@ -358,8 +358,8 @@ static int receive(struct memory_reader *r, void *to, size_t n, struct wait *w)
 	return 0;
 }
 
-/* Behind this it waits for nothing but what it is asked: how long that takes is not its beginning's,
- * nor a busy machine's. */
+/* Behind this it waits for nothing but what it is asked: how long that takes is not its
+ * beginning's, nor a busy machine's. */
 static int start(struct memory_reader *r)
 {
 	int fds[2];

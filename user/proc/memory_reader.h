@@ -37,9 +37,9 @@ ssize_t memory_reader_read(struct memory_reader *r, pid_t pid, const char *name,
 ssize_t memory_reader_getenv(struct memory_reader *r, pid_t pid, const char *name, char *ret,
 			     size_t cap);
 
-/* Reads the mappings of a set, as maps_each() has them, of the first 64 MiB: 0 or -errno, as ret->err. The
- * caller frees *ret. Before Linux 6.18 whoever holds the lock of an address space holds up those who read its
- * mappings. -ETIMEDOUT: given up. r: NULL: reads without a worker. */
+/* Reads the mappings of a set, as maps_each() has them, of the first 64 MiB: 0 or -errno, as
+ * ret->err. The caller frees *ret. Before Linux 6.18 whoever holds the lock of an address space
+ * holds up those who read its mappings. -ETIMEDOUT: given up. r: NULL: reads without a worker. */
 int memory_reader_list(struct memory_reader *r, pid_t pid, enum maps_set set,
 		       struct maps_list *ret);
 /* Calls fn for each of them, until it returns non-zero, which is then returned. */

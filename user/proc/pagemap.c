@@ -69,7 +69,8 @@ static int open_in(int dir, const char *name)
 
 /* ---- PAGEMAP_SCAN ---- */
 
-/* The kernel refuses an end above its own limit, which depends on the processor: the next lower one. */
+/* The kernel refuses an end above its own limit, which depends on the processor: the next lower
+ * one. */
 static uint64_t lower_end(uint64_t end)
 {
 	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
@@ -114,8 +115,8 @@ static int scan(int fd, uint64_t from, uint64_t to,
 			if (err)
 				return err;
 		}
-		/* With room left, all was read: walk_end may then be where the kernel's own buffer was
-		 * full before. */
+		/* With room left, all was read: walk_end may then be where the kernel's own buffer
+		 * was full before. */
 		if (n >= 0 && n < REGIONS)
 			return 0;
 		if (arg.walk_end <= arg.start)

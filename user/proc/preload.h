@@ -9,7 +9,8 @@
 
 /*
  * NULL: it will; else why not, in `ret` or a static string: the program is statically linked, for
- * another machine or C library, sanitized, or gets privileges by being started. Of a script, its interpreter.
+ * another machine or C library, sanitized, or gets privileges by being started. Of a script, its
+ * interpreter.
  */
 const char *preload_refused(const char *path, char ret[PRELOAD_REASON_BYTES]);
 

@@ -134,7 +134,8 @@ void process_read_status(pid_t pid, struct process_status *ret)
 		ret->state = PROCESS_ZOMBIE;
 		return;
 	}
-	/* The permission is checked when maps is opened; reading it may take for ever (see memory_reader.h). */
+	/* The permission is checked when maps is opened; reading it may take for ever (see
+	 * memory_reader.h). */
 	snprintf(dir, sizeof(dir), "/proc/%d/maps", pid);
 	int fd = file_open(AT_FDCWD, dir, 0);
 	if (is_our_limit(fd)) {

@@ -57,8 +57,8 @@ bool process_pidfd_has_ended(int pidfd);
 /* Its pid in its own pid namespace; `pid` if that cannot be read. */
 pid_t process_inner_pid(pid_t pid);
 
-/* The thread of the process that has this number in the process's own pid namespace; 0: none has, or
- * it cannot be read. */
+/* The thread of the process that has this number in the process's own pid namespace; 0: none has,
+ * or it cannot be read. */
 pid_t process_outer_thread(pid_t pid, pid_t inner);
 
 /* Whether it has its main thread alone; false: others, too, or it cannot be read. */
@@ -67,8 +67,8 @@ bool process_has_one_thread(pid_t pid);
 /* The process that it is a child of; 0: none, or it cannot be read. */
 pid_t process_parent(pid_t pid);
 
-/* Calls fn for each process that there is, by pid, until it returns non-zero, which is then returned.
- * -EMFILE, -ENFILE or -ENOMEM if none could be listed. */
+/* Calls fn for each process that there is, by pid, until it returns non-zero, which is then
+ * returned. -EMFILE, -ENFILE or -ENOMEM if none could be listed. */
 int process_each(int (*fn)(pid_t pid, void *ctx), void *ctx);
 
 /* Calls fn for each process that executes the file, until it returns non-zero, which is then
@@ -77,7 +77,8 @@ int process_each(int (*fn)(pid_t pid, void *ctx), void *ctx);
 int process_executing(uint64_t dev, uint64_t inode, int (*fn)(pid_t pid, void *ctx), void *ctx);
 
 /* Calls fn for each child, of any thread, until it returns non-zero, which is then returned.
- * -EMFILE, -ENFILE or -ENOMEM if some could not be listed. threads: of the process; 0: not known. */
+ * -EMFILE, -ENFILE or -ENOMEM if some could not be listed. threads: of the process; 0: not
+ * known. */
 int process_children(pid_t pid, uint32_t threads, int (*fn)(pid_t child, void *ctx), void *ctx);
 
 /* True if a thread of the process runs under a seccomp filter, which may kill it for system calls

@@ -29,8 +29,9 @@ struct search {
 	struct ringfile *found;
 	const struct stat *wanted; /* the one file that is searched for; else NULL */
 	int n, cap;
-	bool mapped; /* anything: an ending process has given its memory back before it is a zombie */
-	int err;     /* why the last mapped ring could not be opened */
+	/* anything: an ending process has given its memory back before it is a zombie */
+	bool mapped;
+	int err; /* why the last mapped ring could not be opened */
 	char *reason;
 };
 

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Merges values of interned stacks (session/stacks.h) into trees of functions, as flame graphs show
- * them. A function is its name as the source has it, whatever its file and line; functions that were inlined into a
- * frame are nodes of their own. A function that is below itself, directly or not, is not another
- * node: what it calls belongs to its outermost call. A frame that was not resolved is "$" and its
- * address in decimal, or "?"; it is left out if it calls any function that was, as the start of a
- * program and the glue of a runtime do, and wherever the caller wants none but "?".
+ * them. A function is its name as the source has it, whatever its file and line; functions that
+ * were inlined into a frame are nodes of their own. A function that is below itself, directly or
+ * not, is not another node: what it calls belongs to its outermost call. A frame that was not
+ * resolved is "$" and its address in decimal, or "?"; it is left out if it calls any function that
+ * was, as the start of a program and the glue of a runtime do, and wherever the caller wants none
+ * but "?".
  *
  * The work is linear in the number of different stacks with their prefixes, not in their depth.
  * Values are sums of what the caller counts (samples, nanoseconds); they stop at UINT64_MAX.
@@ -62,7 +63,8 @@ struct frame_tree_value {
 	uint64_t value;
 };
 
-/* Keeps `s`. The stacks added must be held until done(). 0 or -ENOMEM, and done() follows either. */
+/* Keeps `s`. The stacks added must be held until done(). 0 or -ENOMEM, and done() follows
+ * either. */
 int frame_tree_init(struct frame_tree *t, const struct session *s);
 void frame_tree_done(struct frame_tree *t); /* also of zeroed memory */
 /*

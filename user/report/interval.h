@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The ends of the intervals of --interval, for the reports that print something at each. Time passes
- * with events, and of a live run without them.
+ * The ends of the intervals of --interval, for the reports that print something at each. Time
+ * passes with events, and of a live run without them.
  */
 #ifndef REPORT_INTERVAL_H
 #define REPORT_INTERVAL_H
@@ -18,8 +18,8 @@ struct report_interval {
 	uint64_t next_ns; /* the next end; 0: not begun */
 };
 
-/* Calls put() for each interval that ends up to now_ns. It begins with the run, else with first_ns. 0,
- * or what put() returned, which ends it. */
+/* Calls put() for each interval that ends up to now_ns. It begins with the run, else with first_ns.
+ * 0, or what put() returned, which ends it. */
 int report_interval_pass(struct report_interval *i, const struct session *s, uint64_t first_ns,
 			 uint64_t now_ns, int (*put)(void *ctx, uint64_t begin_ns, uint64_t end_ns),
 			 void *ctx);

@@ -2,8 +2,8 @@
 /*
  * The markers of sampled allocations: ours (alloc, promote, collect of provider ebtrace) and those
  * of OpenTelemetry's contract (otel_memory:alloc and free), which any allocator may have; and those
- * of a heap's pages (page_alloc, page_free, page_scavenge of ebtrace). Their arguments are where each
- * site's note says.
+ * of a heap's pages (page_alloc, page_free, page_scavenge of ebtrace). Their arguments are where
+ * each site's note says.
  */
 #ifndef RUNTIME_ALLOC_MARKERS_H
 #define RUNTIME_ALLOC_MARKERS_H

@@ -25,7 +25,8 @@ struct memory_reader;
 
 struct inspect *inspect_new(void); /* NULL: no memory */
 void inspect_free(struct inspect *in);
-/* Files of processes are opened when this reader has had an answer; it outlives `in`. NULL: at once. */
+/* Files of processes are opened when this reader has had an answer; it outlives `in`. NULL: at
+ * once. */
 void inspect_read_by(struct inspect *in, struct memory_reader *memory);
 /* Opens the file of a mapping, as memory_reader_open() does. */
 int inspect_open(const struct inspect *in, pid_t pid, const struct maps_entry *e);

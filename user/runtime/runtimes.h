@@ -13,8 +13,8 @@ struct runtime_version runtimes_version(int fd);
 const struct language *runtimes_hidden(int fd);
 /* True if a program may have a ring: its own file contains a runtime, or needs a library of one. */
 bool runtimes_may_have_ring(int fd);
-/* True if the program is of the language: its own file contains the runtime, needs a library of it, or
- * is run by an interpreter that is it. A script that starts one is not. */
+/* True if the program is of the language: its own file contains the runtime, needs a library of it,
+ * or is run by an interpreter that is it. A script that starts one is not. */
 bool runtimes_is_of(int fd, const struct language *language);
 /* True if it is a program of our own probes alone, whose rings say which thread writes them. */
 bool runtimes_rings_have_threads(int fd);

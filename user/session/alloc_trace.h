@@ -39,8 +39,8 @@ struct alloc_trace {
 
 /*
  * Those of a trace of mem record that lacks something, as its parameters have it; of fixed length.
- * programs: that the process became by exec() and that left no trace; cut: it went on behind the end of
- * the trace; events: that could not be written.
+ * programs: that the process became by exec() and that left no trace; cut: it went on behind the
+ * end of the trace; events: that could not be written.
  */
 struct alloc_trace_lack {
 	unsigned programs, cut;

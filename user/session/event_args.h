@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The arguments of an event, those in its payload included, in the order of events.def. A payload of
- * arguments is EVENT_ARGS_TEXTS names of EVENT_ARGS_TEXT_BYTES, cut or padded with zeroes, and as many
- * words of 64 bits as the kind has, at most EVENT_ARGS_WORDS. It may come from a capture: what it does not hold is absent, or 0.
+ * The arguments of an event, those in its payload included, in the order of events.def. A payload
+ * of arguments is EVENT_ARGS_TEXTS names of EVENT_ARGS_TEXT_BYTES, cut or padded with zeroes, and
+ * as many words of 64 bits as the kind has, at most EVENT_ARGS_WORDS. It may come from a capture:
+ * what it does not hold is absent, or 0.
  */
 #ifndef SESSION_EVENT_ARGS_H
 #define SESSION_EVENT_ARGS_H
@@ -33,8 +34,8 @@ struct event_arg {
 /* The payload of an event whose kind has one of arguments; all zero if it has not. */
 void event_args_payload(const struct session *s, const struct ebt_event *ev,
 			struct event_args_payload *ret);
-/* The next argument that the event has; *at is 0 at first, and then 1 more than the argument's place
- * among those of the kind. False: no more. */
+/* The next argument that the event has; *at is 0 at first, and then 1 more than the argument's
+ * place among those of the kind. False: no more. */
 bool event_args_next(const struct session *s, const struct ebt_event *ev, unsigned *at,
 		     struct event_arg *ret);
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The stack of an event as formats have it that write it beside each event: the innermost functions,
- * as many as the session's max_stack allows, and of at most EVENT_STACK_BYTES unless it is 0; the number
- * of the others is written with them. A function that was inlined counts as one. Stacks of sampled allocations are not among them: `ebtrace mem`
- * reports these.
+ * The stack of an event as formats have it that write it beside each event: the innermost
+ * functions, as many as the session's max_stack allows, and of at most EVENT_STACK_BYTES unless it
+ * is 0; the number of the others is written with them. A function that was inlined counts as one.
+ * Stacks of sampled allocations are not among them: `ebtrace mem` reports these.
  */
 #ifndef SESSION_EVENT_STACK_H
 #define SESSION_EVENT_STACK_H
@@ -16,7 +16,8 @@ static inline bool event_stack_is_shown(const struct ebt_event *ev)
 	return ev->stack && ev->kind != EBT_ALLOC;
 }
 
-/* Of text: 1,024 functions have 60 to 100 each in real programs, and 2,000 where names are forged. */
+/* Of text: 1,024 functions have 60 to 100 each in real programs, and 2,000 where names are
+ * forged. */
 #define EVENT_STACK_BYTES (128u << 10)
 
 /* Those of a stack that has more bytes; private. */
@@ -61,11 +62,12 @@ static inline bool event_stack_next(struct event_stack_walk *w)
 	return true;
 }
 
-/* Appends a line for each function, but for those beyond `max_bytes`, then one with the number of those
- * that are left out, if any are. Returns the number of functions. */
+/* Appends a line for each function, but for those beyond `max_bytes`, then one with the number of
+ * those that are left out, if any are. Returns the number of functions. */
 uint32_t event_stack_lines(const struct session *s, uint32_t stack, const char *indent,
 			   size_t max_bytes, struct buf *out);
-/* Writes a key and an array of strings, and a key with the number of those that are left out, if any are. */
+/* Writes a key and an array of strings, and a key with the number of those that are left out, if
+ * any are. */
 void event_stack_json(const struct session *s, uint32_t stack, struct json *j);
 /* Writes that key. */
 void event_stack_json_left_out(const struct session *s, uint32_t stack, struct json *j);

@@ -2,8 +2,8 @@
 /*
  * What events.def says, as tables: of each kind its name, family, label, arguments and payload; of
  * phases, counters and lifecycles their names, units, and whether they stop the mutator. A name
- * that belongs to one process (of a user event) is found by session/names. Everything here is static
- * and constant.
+ * that belongs to one process (of a user event) is found by session/names. Everything here is
+ * static and constant.
  */
 #ifndef SESSION_KINDS_H
 #define SESSION_KINDS_H

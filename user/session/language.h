@@ -26,7 +26,8 @@ struct language_ring {
 	/* The most domains that our own environment allows a program; 0: it does not say. */
 	unsigned (*domains)(void);
 	/* The variable that gives a program rings of 2^log_words words, and in *ret_value, which is
-	 * the caller's to free, its value: what our own environment has, and that. NULL: no memory. */
+	 * the caller's to free, its value: what our own environment has, and that. NULL: no
+	 * memory. */
 	const char *(*enlarge)(unsigned log_words, char **ret_value);
 };
 

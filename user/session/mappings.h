@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The named mappings of a process's address space: of files, and those that the kernel or the program
- * named. Names that are no longer mapped stay, as events of the past refer to their addresses. At most
- * MAPPINGS_MAX are kept, the first ones.
+ * The named mappings of a process's address space: of files, and those that the kernel or the
+ * program named. Names that are no longer mapped stay, as events of the past refer to their
+ * addresses. At most MAPPINGS_MAX are kept, the first ones.
  */
 #ifndef SESSION_MAPPINGS_H
 #define SESSION_MAPPINGS_H
@@ -18,7 +18,8 @@ struct mapping {
 	char name[MAPPINGS_NAME_BYTES]; /* "libc.so.6", "[heap]"; UTF-8, safe for a terminal */
 };
 
-/* Zeroed memory is empty. program: the name of the process when they were read; empty: not known. Readers use `at` and `count`, newest last. */
+/* Zeroed memory is empty. program: the name of the process when they were read; empty: not known.
+ * Readers use `at` and `count`, newest last. */
 struct mappings {
 	struct mapping *at;
 	uint32_t count, room;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * What an event is called, the same in every output and in -e: by its kind's label, and where that
- * is a name that a program registered, by the session. Names of kinds themselves are in session/kinds.
+ * is a name that a program registered, by the session. Names of kinds themselves are in
+ * session/kinds.
  */
 #ifndef SESSION_NAMES_H
 #define SESSION_NAMES_H

@@ -22,8 +22,8 @@ struct frame_text {
 struct ndjson_stacks {
 	const struct session *session;
 	struct frame_text frames[FRAMES]; /* by id modulo FRAMES */
-	/* The last stack, held: its frames that are shown, and where the text of each ends. Frame 0 is
-	 * one of which only the innermost functions are shown. */
+	/* The last stack, held: its frames that are shown, and where the text of each ends. Frame 0
+	 * is one of which only the innermost functions are shown. */
 	uint32_t stack;
 	uint32_t *frame;
 	size_t *end;
@@ -118,8 +118,8 @@ static int put_frame(struct ndjson_stacks *k, uint32_t id, uint32_t first)
 	return err;
 }
 
-/* Lists the shown frames of a stack in k->next, the outermost first. *ret_first: the position of the
- * outermost from which on it is shown. Their number or -ENOMEM. */
+/* Lists the shown frames of a stack in k->next, the outermost first. *ret_first: the position of
+ * the outermost from which on it is shown. Their number or -ENOMEM. */
 static ssize_t list_frames(struct ndjson_stacks *k, uint32_t stack, uint32_t *ret_first)
 {
 	struct event_stack_walk w;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * An EBT_OFFCPU event, unpacked: an interval in which a thread did not run. Numbers are 64 bits wide
- * where time is counted: none of them saturates.
+ * An EBT_OFFCPU event, unpacked: an interval in which a thread did not run. Numbers are 64 bits
+ * wide where time is counted: none of them saturates.
  */
 #ifndef SESSION_OFFCPU_H
 #define SESSION_OFFCPU_H

@@ -143,8 +143,8 @@ static int add_incarnation(struct processes *ps, uint32_t pid, uint32_t *ret_ind
 	return 0;
 }
 
-/* Two known starts decide, or a start and a moment at which it lived; else a process that has ended is
- * not the one that lives. */
+/* Two known starts decide, or a start and a moment at which it lived; else a process that has ended
+ * is not the one that lives. */
 static bool is_same(const struct process *p, const struct process_start *start)
 {
 	if (start->known && p->start.known)

@@ -84,8 +84,8 @@ struct process {
 	uint32_t parent_pid;	/* 0: not known */
 	bool announced;
 	bool ended; /* its pid may be another process's */
-	/* Its program began when the run watched already: what is missing before its first event is lost,
-	 * and not of the time before the trace. */
+	/* Its program began when the run watched already: what is missing before its first event is
+	 * lost, and not of the time before the trace. */
 	bool begun_in_run;
 	/* What the engine keeps of it while it runs and is traced; NULL: it is not. The
 	 * engine's. */
@@ -170,18 +170,18 @@ static inline uint32_t processes_pid(const struct processes *ps, uint32_t index)
 /*
  * Enters a process that lives, or has just been forked. It is the newest incarnation of its pid if
  * both starts are known and the same, or if its start is no later than a moment at which that
- * incarnation lived, or if neither can be known and that incarnation has not ended; else it is a new
- * one, and the incarnation before it has ended. start: NULL if not known. 0 or -ENOMEM; the index of
- * pid 0 is PROCESS_UNKNOWN.
+ * incarnation lived, or if neither can be known and that incarnation has not ended; else it is a
+ * new one, and the incarnation before it has ended. start: NULL if not known. 0 or -ENOMEM; the
+ * index of pid 0 is PROCESS_UNKNOWN.
  */
 int processes_begin(struct processes *ps, uint32_t pid, const struct process_start *start,
 		    uint32_t *ret_index);
 /* The newest incarnation of a pid, living or ended; entered if there is none. 0 or -ENOMEM. */
 int processes_of(struct processes *ps, uint32_t pid, uint32_t *ret_index);
 /*
- * The incarnation of a pid that lived at a moment, CLOCK_BOOTTIME, or up to PROCESS_TICK_NS before it,
- * whose start is not known: the newest that had not begun later, and not ended before; entered if
- * there is none. 0 or -ENOMEM.
+ * The incarnation of a pid that lived at a moment, CLOCK_BOOTTIME, or up to PROCESS_TICK_NS before
+ * it, whose start is not known: the newest that had not begun later, and not ended before; entered
+ * if there is none. 0 or -ENOMEM.
  */
 int processes_lived(struct processes *ps, uint32_t pid, uint64_t boot_ns, uint32_t *ret_index);
 /* As processes_of(); PROCESS_UNKNOWN if there is none. */
@@ -257,8 +257,8 @@ static inline uint32_t processes_next_lane(const struct processes *ps, uint32_t 
 	return ps->lanes->at[lane].next;
 }
 
-/* The peak of memory as the kernel has it: it contains the pages of the ring, which without us would
- * not be there. */
+/* The peak of memory as the kernel has it: it contains the pages of the ring, which without us
+ * would not be there. */
 static inline void process_set_peak_rss(struct process *p, uint64_t bytes)
 {
 	uint64_t ring = p->usage.ring_bytes;

@@ -68,7 +68,8 @@ struct traits_frames {
 /* What holds of a language's runtime in every version. Static and constant. */
 struct traits_language {
 	const char *name; /* "ebtrace-probes" */
-	/* What makes the minor heap larger, and major collections less frequent; NULL: nothing does. */
+	/* What makes the minor heap larger, and major collections less frequent; NULL: nothing
+	 * does. */
 	const char *minor_heap_setting, *major_pace_setting;
 	/* Of a recording with periodic samples of its allocations: why none may be in it, and how
 	 * places are sampled. NULL: it has no such samples. */
@@ -76,8 +77,9 @@ struct traits_language {
 	struct traits_phases phases;
 	const struct traits_frames *frames; /* NULL: none are recognised */
 	bool has_markers;		    /* its programs have USDT markers of provider ebtrace */
-	bool heap_is_by_domain; /* its heap counters are of one domain's part; false: of the whole */
-	bool minor_is_shared;	/* all domains take part in each minor collection */
+	/* its heap counters are of one domain's part; false: of the whole */
+	bool heap_is_by_domain;
+	bool minor_is_shared; /* all domains take part in each minor collection */
 };
 
 /* A language's runtime in one version. Zeroed memory: it is not known. */

@@ -16,18 +16,18 @@ int filter_new(struct session *s, struct event_handler out, struct filter **ret)
 void filter_free(struct filter *f);
 /* The pattern is copied. fnmatch(3) against the event's name and its kind's. 0 or -ENOMEM. */
 int filter_add_glob(struct filter *f, const char *pattern);
-/* The same of a pattern of another option, which selects no events here: only filter_unknown_glob() has it.
- * option: what precedes the pattern in a message, "--stack="; the caller's. */
+/* The same of a pattern of another option, which selects no events here: only filter_unknown_glob()
+ * has it. option: what precedes the pattern in a message, "--stack="; the caller's. */
 int filter_note_glob(struct filter *f, const char *option, const char *pattern);
 int filter_add_domain(struct filter *f, uint16_t domain);
 int filter_add_thread(struct filter *f, uint32_t tid);
 /* True if the globs select the event. */
 bool filter_names(struct filter *f, const struct ebt_event *ev);
-/* True if the globs can select an event of this kind, of which the names of `ids` numbers are known, from
- * 0 on. */
+/* True if the globs can select an event of this kind, of which the names of `ids` numbers are
+ * known, from 0 on. */
 bool filter_can_select(struct filter *f, uint16_t kind, uint32_t ids);
-/* The pattern with this number that matched no event, though there were events, and that is the name
- * or kind of none that a runtime has; NULL: no such pattern. *ret_option: "-e ", or that of
+/* The pattern with this number that matched no event, though there were events, and that is the
+ * name or kind of none that a runtime has; NULL: no such pattern. *ret_option: "-e ", or that of
  * filter_note_glob(). */
 const char *filter_unknown_glob(const struct filter *f, size_t i, const char **ret_option);
 size_t filter_globs(const struct filter *f); /* their number */

@@ -13,9 +13,10 @@
 #include <string.h>
 
 /*
- * What join knows of each ring, in an array by lane (session/processes.h). An entry holds what every
- * event of the ring is compared with and changes, and no more: the entries of many rings share few
- * cache lines. The rest, which losses and late events need, is allocated at the ring's first event.
+ * What join knows of each ring, in an array by lane (session/processes.h). An entry holds what
+ * every event of the ring is compared with and changes, and no more: the entries of many rings
+ * share few cache lines. The rest, which losses and late events need, is allocated at the ring's
+ * first event.
  *
  * A life of a ring is the time in which one program writes to it; its ordinals begin at 0 again in
  * the next one. This module keeps the state; join decides when a life ends.
@@ -192,7 +193,8 @@ struct join {
 	struct join_rings rings;
 	struct ebt_event pending; /* held for its partner, between batches */
 	bool has_pending;
-	/* Of the batch out[0..kept-1] is to be emitted; what is behind, up to the delivered one, is done. */
+	/* Of the batch out[0..kept-1] is to be emitted; what is behind, up to the delivered one, is
+	 * done. */
 	struct ebt_event *out;
 	size_t kept;
 };
@@ -647,17 +649,17 @@ static inline size_t pass_uncounted(const struct ebt_event *ev, size_t n, uint64
 	return i;
 }
 
-/* True for an event that no join is about: a final one, or one of a source that is neither a ring nor
- * BPF, without an ordinal. */
+/* True for an event that no join is about: a final one, or one of a source that is neither a ring
+ * nor BPF, without an ordinal. */
 static inline bool is_settled(const struct ebt_event *ev)
 {
 	return ev->flags & EBT_F_FINAL || (!(ev->flags & RUN_FLAGS) && ev->kind != EBT_PROCESS);
 }
 
 /*
- * Keeps the first events that need no change: settled ones; and, of those that only one source sees,
- * each that has no ordinal or is the next of its ring, and is followed by another of that source,
- * so by no partner. Returns their number.
+ * Keeps the first events that need no change: settled ones; and, of those that only one source
+ * sees, each that has no ordinal or is the next of its ring, and is followed by another of that
+ * source, so by no partner. Returns their number.
  */
 static size_t pass_run(struct join *j, struct ebt_event *ev, size_t n)
 {

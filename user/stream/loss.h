@@ -29,7 +29,8 @@ bool loss_hides_events(const struct totals *t);
 
 #define LOSS_TEXT_BYTES 240
 /* "0 lost", "12 lost (40 words)", "at least 12 lost (…)", "unknown number lost (40 words, 1.250 ms
- * not watched)"; then, where there are any, ", 12 before the trace began (40 words)". Returns text. */
+ * not watched)"; then, where there are any, ", 12 before the trace began (40 words)". Returns
+ * text. */
 const char *loss_text(const struct totals *t, char text[LOSS_TEXT_BYTES]);
 
 #endif

@@ -34,7 +34,8 @@ static int end_file(struct output *out)
 	return out->file.end(out->file.ctx, err == -EPIPE ? 0 : err);
 }
 
-/* The file has its size: goes on in the next one, which is readable alone, or ends the recording. */
+/* The file has its size: goes on in the next one, which is readable alone, or ends the
+ * recording. */
 static int change_file(struct output *out)
 {
 	if (!out->file.next) {

@@ -15,8 +15,8 @@
 
 #define PUMP_STEP_EVENTS 65536
 #define PUMP_POLL_NS	 1000000
-/* A step that takes longer ends, so that signals are read; and batches that do become smaller: an event
- * may have a stack of megabytes. */
+/* A step that takes longer ends, so that signals are read; and batches that do become smaller: an
+ * event may have a stack of megabytes. */
 #define PUMP_STEP_NS  50000000
 #define PUMP_BATCH_NS 10000000
 

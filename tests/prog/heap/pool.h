@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Chunks of the old spaces, and what the probes of pages report of them: a chunk without a live object
- * is put back into a pool that all domains share; the older half of the pool is returned to the
- * system. Without gc->pages nothing is put back or reported, and the pool stays empty.
+ * Chunks of the old spaces, and what the probes of pages report of them: a chunk without a live
+ * object is put back into a pool that all domains share; the older half of the pool is returned to
+ * the system. Without gc->pages nothing is put back or reported, and the pool stays empty.
  */
 #ifndef MINIGC_POOL_H
 #define MINIGC_POOL_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Objects that were sampled: which number each has, until it is freed. A domain has a list of those in
- * its nursery and one of those in its old space; a minor collection moves objects from the first to
- * the second, or reports them as freed, and a major collection reports what it does not mark.
+ * Objects that were sampled: which number each has, until it is freed. A domain has a list of those
+ * in its nursery and one of those in its old space; a minor collection moves objects from the first
+ * to the second, or reports them as freed, and a major collection reports what it does not mark.
  */
 #ifndef MINIGC_SAMPLED_H
 #define MINIGC_SAMPLED_H

@@ -2,8 +2,8 @@
 /*
  * Stacks of C on their way from the memory of a program (bpf/c_stack.bpf.h) to addresses
  * (elf/unwind.h). Stacks are made of functions with a frame pointer, without one, and with another
- * value in its register, with junk between that looks like both; what comes out is what was made, as
- * far as it goes.
+ * value in its register, with junk between that looks like both; what comes out is what was made,
+ * as far as it goes.
  */
 #include "tests/tap.h"
 #include "tests/unit/bpf_helpers.h"
@@ -91,8 +91,8 @@ static uint64_t junk(void)
 	return random_next(&state);
 }
 
-/* A stack of `count` functions of kinds that are allowed, each with up to `most` words; it ends at the
- * start, or at a frame pointer of 0. */
+/* A stack of `count` functions of kinds that are allowed, each with up to `most` words; it ends at
+ * the start, or at a frame pointer of 0. */
 static void make(size_t count, unsigned kinds, unsigned most)
 {
 	size_t at = WORDS - 1 - random_below(200);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* The program that samples the allocations of OCaml runtimes, bpf/ocaml_alloc.bpf.c: when a call is a
- * sample, what it stands for, and which of many are taken. */
+/* The program that samples the allocations of OCaml runtimes, bpf/ocaml_alloc.bpf.c: when a call is
+ * a sample, what it stands for, and which of many are taken. */
 #include "tests/unit/ocaml_program.h"
 
 #define EMPTIED	  state[20]

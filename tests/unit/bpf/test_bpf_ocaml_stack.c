@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* How the program that samples the allocations of OCaml runtimes walks a stack, also one that a hostile
- * program has made. */
+/* How the program that samples the allocations of OCaml runtimes walks a stack, also one that a
+ * hostile program has made. */
 #include "tests/unit/ocaml_program.h"
 
 /* The stack of a sample as "3 1 0", with a * if it is not whole. */

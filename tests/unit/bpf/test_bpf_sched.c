@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* The programs of off-CPU intervals, bpf/sched.bpf.c, as a user program with helpers of our own: what
- * is recorded of any sequence of switches and wakings, and that others leave no trace. */
+/* The programs of off-CPU intervals, bpf/sched.bpf.c, as a user program with helpers of our own:
+ * what is recorded of any sequence of switches and wakings, and that others leave no trace. */
 #include "tests/tap.h"
 
 #pragma GCC diagnostic ignored "-Wunused-function"

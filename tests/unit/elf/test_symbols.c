@@ -404,8 +404,8 @@ static unsigned count_lines(const char *path, const char *text)
 	return n;
 }
 
-/* Looks up a function in each of `count` modules of a run, with the messages in the file "messages".
- * Returns how many have a line. */
+/* Looks up a function in each of `count` modules of a run, with the messages in the file
+ * "messages". Returns how many have a line. */
 static unsigned lines_of(struct symbols_running *run, unsigned count)
 {
 	struct symbols *s[8];

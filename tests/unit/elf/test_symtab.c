@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Functions by address: which name of several, and how far it reaches, in programs assembled here. */
+/* Functions by address: which name of several, and how far it reaches, in programs assembled
+ * here. */
 #include "elf/symtab.h"
 #include "tests/unit/assembled.h"
 

@@ -171,7 +171,8 @@ static void test_mutations(void)
 	munmap(p, 2 * page);
 }
 
-/* A name that is as long as its room, and longer ones: they are cut, and nothing behind is written. */
+/* A name that is as long as its room, and longer ones: they are cut, and nothing behind is
+ * written. */
 static void test_long_names(void)
 {
 	static const char letters[] = "abcdefghijklmnopqrstuvwxyz";

@@ -98,8 +98,8 @@ static void put_byte(struct thing *t)
 		exit(1);
 }
 
-/* Work that marks 'w', and stops the loop after so many calls. In each it sets a timer, so that the loop
- * cannot find that due before. */
+/* Work that marks 'w', and stops the loop after so many calls. In each it sets a timer, so that the
+ * loop cannot find that due before. */
 struct work {
 	struct thing *timer;
 	unsigned calls, stop_after;

@@ -61,8 +61,8 @@ static void send(const struct sender *s, int signo)
 }
 
 /*
- * How many requests two signals are that are read within REPEAT_NS; on a machine that is too busy for
- * that they are sent again.
+ * How many requests two signals are that are read within REPEAT_NS; on a machine that is too busy
+ * for that they are sent again.
  */
 static unsigned requests(const struct sender *a, int first, const struct sender *b, int second)
 {

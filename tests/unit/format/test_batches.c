@@ -17,7 +17,8 @@ static int memtrace(const struct session *s, int fd, struct sink **ret)
 	return memtrace_new((struct session *)s, fd, ret);
 }
 
-/* Pages and allocations in turn, of several domains, 0.1 ms apart: some counters are due between. */
+/* Pages and allocations in turn, of several domains, 0.1 ms apart: some counters are due
+ * between. */
 static struct ebt_event event(unsigned i)
 {
 	struct ebt_event ev = {.process = 1,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Events as a forged capture may have them, through the sinks that compute the most of them: times
- * that jump, lengths and addresses without sense, ends without begins, processes that are gone. What
- * they write does not matter here; the sanitizers see how.
+ * that jump, lengths and addresses without sense, ends without begins, processes that are gone.
+ * What they write does not matter here; the sanitizers see how.
  */
 #include "format/ebt/trigger.h"
 #include "format/ndjson/ndjson.h"

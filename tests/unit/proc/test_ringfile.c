@@ -69,8 +69,8 @@ static int make_file(const char *path, off_t bytes)
 	return err;
 }
 
-/* A process of another user whose ring is our own user's, as it had it before. Its directory in /proc is
- * its user's as long as it may be dumped. */
+/* A process of another user whose ring is our own user's, as it had it before. Its directory in
+ * /proc is its user's as long as it may be dumped. */
 static void test_dropped(void)
 {
 	char path[128], reason[RINGFILE_REASON_BYTES] = "";

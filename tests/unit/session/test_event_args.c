@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Arguments of events in their payloads: of an interval off CPU, there and back, and of payloads that
- * nobody of ours has written. */
+/* Arguments of events in their payloads: of an interval off CPU, there and back, and of payloads
+ * that nobody of ours has written. */
 #include "session/offcpu.h"
 #include "session/pause_counts.h"
 #include "session/session.h"

@@ -11,8 +11,8 @@
 
 #define EVENT_BYTES 100
 
-/* What happened, a letter each: B the file begins, e events, E the format ends, N the file is named, x it is not,
- * O another one is opened, f a format is freed. */
+/* What happened, a letter each: B the file begins, e events, E the format ends, N the file is
+ * named, x it is not, O another one is opened, f a format is freed. */
 static char did[64];
 static char told[256];
 static int begin_error, end_error, next_error;

@@ -70,7 +70,8 @@ int main(void)
 	struct pace p;
 	pace_begin(&p);
 	enum pace_limit limit = PACE_NONE;
-	/* Time that a host takes from the machine is on no account: half a second may hold too little. */
+	/* Time that a host takes from the machine is on no account: half a second may hold too
+	 * little. */
 	for (int i = 0; i < 60 && limit == PACE_NONE; i++) {
 		work(&p, 500 * MS);
 		limit = pace_limit(&p);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Backtraces of the library that is preloaded, against what the unwinder alone says: of random calls
- * of functions with a frame pointer and without, through libc, in threads and in handlers. */
+/* Backtraces of the library that is preloaded, against what the unwinder alone says: of random
+ * calls of functions with a frame pointer and without, through libc, in threads and in handlers. */
 #include <pthread.h>
 #include <signal.h>
 #include <sys/mman.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* The recorder's critical section: a handler that interrupts its own thread in it is refused and does
- * not wait; what it notes is there when the thread leaves. */
+/* The recorder's critical section: a handler that interrupts its own thread in it is refused and
+ * does not wait; what it notes is there when the thread leaves. */
 #include <pthread.h>
 #include <signal.h>
 

@@ -5,9 +5,9 @@
  *
  * A position is 48 bits: line (20), first column (8), last column (10), index of the file's name
  * (5), index of the function's name (5). Index 31: the name follows, with a NUL. Names are in
- * tables of 31, where a used one moves to the front and a new one pushes the last one out; each file
- * has a table of the functions in it. A domain has tables of its own over the whole trace; codes
- * are common to all domains.
+ * tables of 31, where a used one moves to the front and a new one pushes the last one out; each
+ * file has a table of the functions in it. A domain has tables of its own over the whole trace;
+ * codes are common to all domains.
  */
 #ifndef CODEC_MEMTRACE_LOCATIONS_H
 #define CODEC_MEMTRACE_LOCATIONS_H

@@ -20,9 +20,9 @@
  *	                 code words
  *	v      := u8 below 253, or 253 u16, 254 i32, 255 i64
  *
- * A backtrace is coded against a cache of a domain. A code word is u16 (bucket << 2 | tag); tag 3: a
- * u64 code follows and is put into the bucket; tag 0, 1, 2: the bucket's code, then 0, 1 or u8 more
- * codes, each of the bucket that followed the last one before.
+ * A backtrace is coded against a cache of a domain. A code word is u16 (bucket << 2 | tag); tag 3:
+ * a u64 code follows and is put into the bucket; tag 0, 1, 2: the bucket's code, then 0, 1 or u8
+ * more codes, each of the bucket that followed the last one before.
  */
 #ifndef CODEC_MEMTRACE_MEMTRACE_H
 #define CODEC_MEMTRACE_MEMTRACE_H

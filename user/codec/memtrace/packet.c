@@ -74,9 +74,9 @@ static bool reserve(struct memtrace_frames *f, size_t words)
 }
 
 /*
- * Each word is at most 10 bytes and begins before `end`, so no read is behind the pad. A word behind
- * a bucket that is not known is the next one of any bucket, so none is known any more. Returns the
- * byte behind the words, beyond `end` if they are not whole.
+ * Each word is at most 10 bytes and begins before `end`, so no read is behind the pad. A word
+ * behind a bucket that is not known is the next one of any bucket, so none is known any more.
+ * Returns the byte behind the words, beyond `end` if they are not whole.
  */
 __attribute__((always_inline)) static inline const uint8_t *
 decode_words(struct memtrace_stream *s, const uint8_t *p, const uint8_t *end, size_t words,
@@ -459,8 +459,8 @@ static size_t plain_events(struct memtrace_packet *k, struct ebt_memtrace_event 
 	return n;
 }
 
-/* Whether the events that are not decoded yet end where the packet does, and are as many as its head
- * counts, whatever their times are. */
+/* Whether the events that are not decoded yet end where the packet does, and are as many as its
+ * head counts, whatever their times are. */
 static bool is_whole(const struct memtrace_packet *k)
 {
 	struct memtrace_packet rest = *k;
@@ -483,9 +483,9 @@ static bool is_whole(const struct memtrace_packet *k)
 }
 
 /*
- * The time of an event of a packet that ends before it begins: the clock stepped back within it. Up to
- * that place times ascend from its begin. 0: of an event behind it, or the begin is far from the last
- * event, as one that is damaged.
+ * The time of an event of a packet that ends before it begins: the clock stepped back within it. Up
+ * to that place times ascend from its begin. 0: of an event behind it, or the begin is far from the
+ * last event, as one that is damaged.
  */
 static uint64_t time_before_step(struct memtrace_packet *k, uint32_t low)
 {

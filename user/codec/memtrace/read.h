@@ -18,14 +18,14 @@ int memtrace_reader_new_small(unsigned flags, size_t bytes, struct ebt_memtrace_
 void memtrace_reader_select_alone(struct ebt_memtrace_reader *r, uint16_t domain);
 
 /*
- * Of a reader that selects a domain, and whose caller can leave out bytes: after ebt_memtrace_read()
- * returned -EAGAIN, how many to leave out before the next ones that are put, as they are of a packet of
- * another domain. Such a packet that ends behind the end of the trace is no damage then. The first
- * call, before the first event, returns 0.
+ * Of a reader that selects a domain, and whose caller can leave out bytes: after
+ * ebt_memtrace_read() returned -EAGAIN, how many to leave out before the next ones that are put, as
+ * they are of a packet of another domain. Such a packet that ends behind the end of the trace is no
+ * damage then. The first call, before the first event, returns 0.
  */
 uint64_t memtrace_reader_skip(struct ebt_memtrace_reader *r);
-/* Leaves out so many more, which have none of its packets. False: it cannot now, as it has bytes of what
- * may be a packet that they belong to. */
+/* Leaves out so many more, which have none of its packets. False: it cannot now, as it has bytes of
+ * what may be a packet that they belong to. */
 bool memtrace_reader_leave_out(struct ebt_memtrace_reader *r, uint64_t bytes);
 
 #endif

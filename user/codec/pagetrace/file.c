@@ -11,8 +11,8 @@
 #include "codec/pagetrace/walk.h"
 
 /*
- * One lane of an indexed page trace, read in order of time, block by block. A block is read when its
- * first event is asked for, so a lane that has not begun or has ended needs no buffer.
+ * One lane of an indexed page trace, read in order of time, block by block. A block is read when
+ * its first event is asked for, so a lane that has not begun or has ended needs no buffer.
  */
 
 #define PAGETRACE_NO_BLOCK UINT32_MAX
@@ -67,7 +67,8 @@ struct pagetrace_trace {
 
 #define BUFFER_BYTES (256u << 10)
 #define NO_LANE	     UINT32_MAX
-/* Lanes of one P that a block is tried in: as many as processes write to one file, and then some. */
+/* Lanes of one P that a block is tried in: as many as processes write to one file, and then
+ * some. */
 #define LANES_TRIED 8
 
 /* The block that the walk is in: it joins a lane at its end, when its last time is known. */
@@ -101,8 +102,8 @@ static int has_newest(struct pagetrace_index *x, int32_t p)
 	return array_room(x->newest, x->newest_count, (uint32_t)(p + 1)) ? 0 : -ENOMEM;
 }
 
-/* Of the lanes of a P that were used last, the one that ends last before begin_ns: its process wrote
- * the block. *ret_newer is the lane that leads to it. */
+/* Of the lanes of a P that were used last, the one that ends last before begin_ns: its process
+ * wrote the block. *ret_newer is the lane that leads to it. */
 static uint32_t best_lane(const struct pagetrace_index *x, uint32_t newest, uint64_t begin_ns,
 			  uint32_t *ret_newer)
 {
@@ -394,9 +395,9 @@ static ssize_t pagetrace_lane_read(struct pagetrace_lane *l, const struct pagetr
 /*
  * The lanes of a page trace merged in order of time, then of P, then of lane: a binary tree whose
  * leaves are lanes, in order of P. Each inner node merges its two children into a buffer of its own
- * when that is empty, without a branch for which child is next, as processors cannot predict it; the
- * root merges to the caller's events. A lane is not read before its first block's
- * time is reached, and leaves the tree at its end.
+ * when that is empty, without a branch for which child is next, as processors cannot predict it;
+ * the root merges to the caller's events. A lane is not read before its first block's time is
+ * reached, and leaves the tree at its end.
  */
 
 struct pagetrace_merge;
@@ -569,8 +570,8 @@ static ssize_t merge_children(struct pagetrace_merge *m, struct node *n,
 	return (ssize_t)got;
 }
 
-/* Next events for a node that has none. At its end *slot is NULL; an inner node with one child left is
- * replaced by that. */
+/* Next events for a node that has none. At its end *slot is NULL; an inner node with one child left
+ * is replaced by that. */
 static int fill(struct pagetrace_merge *m, struct node **slot)
 {
 	for (struct node *n; (n = *slot) && n->at == n->end;) {

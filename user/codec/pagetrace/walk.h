@@ -4,11 +4,11 @@
  * pagetrace_walk_events() takes the events that are good, which nearly all are;
  * pagetrace_walk_next() then decides what stopped it: a block, damage, or the end of the words.
  *
- * After a damaged word the walk stays in its block if the next word certainly is an event of it: the
- * damaged word is no P or time; the next one is no number of pages (the damaged one may have been a
- * large event), no time (it may have been the P before it) and not earlier than the last event (it may
- * have been a time). Else the walk continues at the next block: a P and a time that are not the second
- * word of a large event and what follows it.
+ * After a damaged word the walk stays in its block if the next word certainly is an event of it:
+ * the damaged word is no P or time; the next one is no number of pages (the damaged one may have
+ * been a large event), no time (it may have been the P before it) and not earlier than the last
+ * event (it may have been a time). Else the walk continues at the next block: a P and a time that
+ * are not the second word of a large event and what follows it.
  */
 #ifndef CODEC_PAGETRACE_WALK_H
 #define CODEC_PAGETRACE_WALK_H

@@ -27,7 +27,8 @@ struct ring_layout {
 	uint64_t data_offset;
 	uint64_t names_offset; /* 0: no names, no user events (OCaml 5.0) */
 	uint64_t
-		end_offset; /* end of the names, and begin of the extension block, if there is one */
+		/* end of the names, and begin of the extension block, if there is one */
+		end_offset;
 	uint64_t file_bytes;
 	uint32_t repairs;
 	struct ring_fault repair[RING_MAX_REPAIRS];

@@ -22,8 +22,8 @@
 #define READ_BYTES     65536
 #define IDLE_NS	       1000000000
 
-/* The kinds of inputs. A file that none recognises is opened as a ring file: its header may not have
- * been written yet. */
+/* The kinds of inputs. A file that none recognises is opened as a ring file: its header may not
+ * have been written yet. */
 static const struct input_kind *const kinds[] = {&input_ring, &input_capture, &input_memtrace,
 						 &input_pagetrace};
 #define KINDS (sizeof(kinds) / sizeof(*kinds))

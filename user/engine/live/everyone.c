@@ -146,8 +146,8 @@ static bool is_due(const struct everyone *e, struct bystander *b, uint64_t now)
 	return changed && !b->never;
 }
 
-/* executed_ns: its program was begun then; 0: with it. A child of a traced process is there already, if
- * its fork was reported. 0 or -errno. */
+/* executed_ns: its program was begun then; 0: with it. A child of a traced process is there
+ * already, if its fork was reported. 0 or -errno. */
 static int trace(struct everyone *e, pid_t pid, uint64_t executed_ns, bool was_there)
 {
 	struct session *session = e->engine->session;

@@ -38,8 +38,9 @@ struct known_rings {
 
 /* The open file, or with a name the file in that directory, a link itself. False: there is none. */
 bool ring_id_read(int fd, const char *name, struct ring_id *ret);
-/* A moment at which the process lived that has made the file, CLOCK_BOOTTIME: no earlier than that, and
- * not by more than a tick later, unless the file does not know or the clock on the wall was set. */
+/* A moment at which the process lived that has made the file, CLOCK_BOOTTIME: no earlier than that,
+ * and not by more than a tick later, unless the file does not know or the clock on the wall was
+ * set. */
 uint64_t known_ring_lived_ns(const struct known_ring *ring);
 /* True if both identify the same file. */
 bool ring_id_is(const struct ring_id *a, const struct ring_id *b);

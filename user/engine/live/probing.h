@@ -35,8 +35,8 @@ uint64_t probing_known_ns(const struct probing *p);
 
 /* Attaches to a process named by the user. ENGINE_FAILED if it cannot and the mode is not auto. */
 enum engine_end probing_attach(struct probing *p, struct traced_process *process);
-/* After all that are known: ENGINE_MISUSED if the report needs to know when objects end, and nothing that
- * was attached to reports that. The reason has been reported then. */
+/* After all that are known: ENGINE_MISUSED if the report needs to know when objects end, and
+ * nothing that was attached to reports that. The reason has been reported then. */
 enum engine_end probing_check_ends(const struct probing *p);
 /* Attaches to a process that was found; p is a struct probing. */
 void probing_attach_found(void *p, struct traced_process *process);

@@ -46,15 +46,16 @@ struct ring_births_user {
 	void *ctx;
 };
 
-/* fd is -1 without memory or descriptors, which is no error: then children are left to the scans. */
+/* fd is -1 without memory or descriptors, which is no error: then children are left to the
+ * scans. */
 void ring_births_init(struct ring_births *b);
 void ring_births_done(struct ring_births *b);
 /* Watches a directory, by a descriptor that stays the caller's. Idempotent. */
 void ring_births_watch(struct ring_births *b, int dir);
 /* Takes in what was created since the last call. True if there was a file of ours. */
 bool ring_births_read(struct ring_births *b, const struct ring_births_user *user);
-/* Adds a file that a process left at its end, with its descriptor. False: no room; the descriptor is
- * closed. */
+/* Adds a file that a process left at its end, with its descriptor. False: no room; the descriptor
+ * is closed. */
 bool ring_births_keep(struct ring_births *b, int fd, pid_t pid, const char *name);
 /* Takes one out of the list; its descriptor is the caller's. */
 void ring_births_remove(struct ring_births *b, struct ring_birth **at);

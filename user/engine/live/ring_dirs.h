@@ -50,7 +50,8 @@ bool ring_dirs_remove(const struct known_ring *ring);
 /*
  * Removes the rings that a process left to us at its end, whether or not a scan has found them:
  * files named for its pid with the mark of libebtrace-probes, in the directories that are held and
- * in those that the library chooses for our user. left() gets each before, with a descriptor that is its own.
+ * in those that the library chooses for our user. left() gets each before, with a descriptor that
+ * is its own.
  */
 void ring_dirs_remove_left(const struct ring_dirs *r, pid_t pid,
 			   void (*left)(void *ctx, pid_t pid, int fd, const char *name), void *ctx);

@@ -30,7 +30,8 @@ int ring_files_mapped(struct ring_files *r, struct traced_process *p, const stru
 		      uint64_t read_ns);
 /* A process is traced from now on. */
 void ring_files_process_added(struct ring_files *r, pid_t pid);
-/* All processes that were running have been added and scanned: what is found later began in the run. */
+/* All processes that were running have been added and scanned: what is found later began in the
+ * run. */
 void ring_files_attached(struct ring_files *r);
 /*
  * Without BPF: watches the directories of rings, so that children which end between two scans are
@@ -46,7 +47,8 @@ void ring_files_program_runs(struct ring_files *r, pid_t pid, const char *name);
 /* The process has a ring with events that nobody else has seen, since a moment (0: since it was
  * traced): if it ends unread they are lost. */
 void ring_files_expect(struct ring_files *r, pid_t pid, uint64_t since_ns);
-/* True if a ring of the process, of the program that it runs now, was found, and not before `ts`. */
+/* True if a ring of the process, of the program that it runs now, was found, and not before
+ * `ts`. */
 bool ring_files_has_ring(const struct ring_files *r, pid_t pid, uint64_t ts);
 /* The process runs another program since this time, with another ring. */
 void ring_files_executed(struct ring_files *r, pid_t pid, uint64_t exec_ns);

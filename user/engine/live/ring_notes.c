@@ -27,7 +27,8 @@ struct note {
 	char comm[COMM_BYTES];
 };
 
-/* A number above 0 and up to `max`, and the character behind it. *at is moved on. 0: there is none. */
+/* A number above 0 and up to `max`, and the character behind it. *at is moved on. 0: there is
+ * none. */
 static int parse_number(const char **at, long max, char end)
 {
 	char *behind;

@@ -7,7 +7,8 @@
 
 struct unread_ring {
 	uint32_t
-		process; /* its index in the registry, which is referred to; PROCESS_UNKNOWN: found */
+		/* its index in the registry, which is referred to; PROCESS_UNKNOWN: found */
+		process;
 	uint64_t since_ns, until_ns;
 	struct unread_ring *next;
 	struct unread_ring *older; /* of the same pid */

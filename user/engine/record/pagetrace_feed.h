@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A run of one page trace in a regular file, past the pipeline: the reader's own batches go straight
- * to a consumer of them. It ends with the file, or at a signal.
+ * A run of one page trace in a regular file, past the pipeline: the reader's own batches go
+ * straight to a consumer of them. It ends with the file, or at a signal.
  */
 #ifndef ENGINE_RECORD_PAGETRACE_FEED_H
 #define ENGINE_RECORD_PAGETRACE_FEED_H
@@ -23,8 +23,8 @@ struct pagetrace_feed {
 };
 
 /*
- * True if the options name one input, a regular file that is a page trace or empty: it is open then,
- * as ret->fd. Other inputs are engine_run()'s, also those that cannot be opened.
+ * True if the options name one input, a regular file that is a page trace or empty: it is open
+ * then, as ret->fd. Other inputs are engine_run()'s, also those that cannot be opened.
  */
 bool pagetrace_feed_open(const struct engine_options *o, struct pagetrace_feed *ret);
 /* Moves all events, and counts the session's totals. Does not use the sink. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The programs that wrote a trace in the directory of a recording (<ebtrace/recorder.h>), grouped by the
- * process that ran them one after another, and how many programs were run without leaving one. What is
- * there comes from traced processes and is not trusted.
+ * The programs that wrote a trace in the directory of a recording (<ebtrace/recorder.h>), grouped
+ * by the process that ran them one after another, and how many programs were run without leaving
+ * one. What is there comes from traced processes and is not trusted.
  */
 #ifndef ENGINE_RECORD_PROGRAMS_H
 #define ENGINE_RECORD_PROGRAMS_H

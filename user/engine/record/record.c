@@ -91,7 +91,8 @@ static enum engine_end check_program(struct mem_record *r)
 	return ENGINE_NOTHING;
 }
 
-/* Of our own seccomp filters, which the program inherits: what it records with is allowed by them. */
+/* Of our own seccomp filters, which the program inherits: what it records with is allowed by
+ * them. */
 static unsigned count_filters(void)
 {
 	char text[4096];
@@ -250,8 +251,8 @@ enum engine_end mem_record_run(struct mem_record *r, const struct mem_record_opt
 	if (end)
 		return end;
 	int err = wait_for_end(r);
-	/* Those that requested the program's end have had their effect; one more ends the writing of
-	 * its trace. */
+	/* Those that requested the program's end have had their effect; one more ends the writing
+	 * of its trace. */
 	if (r->signals.ends)
 		r->signals.ends = 1;
 	signals_release(&r->signals, r->ended ? 0 : r->program.pid);

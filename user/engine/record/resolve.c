@@ -276,7 +276,8 @@ static int write_program(struct resolver *r, unsigned n)
 			events += ev[i].what != EBT_MEMTRACE_DAMAGE;
 			err = write_event(r, &ev[i], n);
 		}
-	/* What was buffered when the program was killed, or could not be written, is missing, too. */
+	/* What was buffered when the program was killed, or could not be written, is missing,
+	 * too. */
 	struct program_trace *p = &r->program[n];
 	uint64_t missing = p->events > events ? p->events - events : 0;
 	r->result->dropped += missing > p->dropped ? missing : p->dropped;

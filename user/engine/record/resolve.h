@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Makes a trace for users of the traces that libebtrace-preload.so wrote (<ebtrace/recorder.h>): the
- * addresses of frames become functions, files and lines, with the functions that were inlined;
+ * Makes a trace for users of the traces that libebtrace-preload.so wrote (<ebtrace/recorder.h>):
+ * the addresses of frames become functions, files and lines, with the functions that were inlined;
  * frames of C++'s operator new at the inner end go. The traces of programs that a process ran one
  * after another become one, in which everything is released when the next program begins.
  *

@@ -5,9 +5,10 @@
  * a loss as an X on a row of its own, names of processes and rows as M. Times are in microseconds
  * with exactly three digits of nanoseconds. rows.h defines pid and tid.
  *
- * B and E of a phase have the same args: none, or the stack of its begin. Some readers match an E with
- * its B by name and args. What one of them alone knows is an i of the same row and time, "begin of" or
- * "end of" the phase: counts of the kernel, why the phase was cut, and that the event came late.
+ * B and E of a phase have the same args: none, or the stack of its begin. Some readers match an E
+ * with its B by name and args. What one of them alone knows is an i of the same row and time,
+ * "begin of" or "end of" the phase: counts of the kernel, why the phase was cut, and that the event
+ * came late.
  *
  * It is the format's JSON *array*, not its object with "traceEvents": the format allows a missing
  * closing bracket of the array alone, so only an array can be opened after the tracer was killed

@@ -16,10 +16,11 @@ _Static_assert(CAPTURE_TOTAL_COUNT == TOTALS_KEPT, "a capture has a place for ea
 
 #define EBT_LEVEL	1
 #define EBT_BLOCK_BYTES (256 * 1024)
-/* A block has at least one byte of events for so many of stacks: each block writes its stacks anew. */
+/* A block has at least one byte of events for so many of stacks: each block writes its stacks
+ * anew. */
 #define STACKS_SHARE 8
-/* All blocks have at most so many bytes of stacks, and so many for a byte of an event; beyond, stacks that a
- * block does not have are cut. */
+/* All blocks have at most so many bytes of stacks, and so many for a byte of an event; beyond,
+ * stacks that a block does not have are cut. */
 #define STACKS_BYTES	 (64u << 20)
 #define STACKS_PER_EVENT 256
 

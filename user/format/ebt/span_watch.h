@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Finds spans that last longer than a limit, and knows the begin of every span that is open. A span
- * is a phase, a span that the program registered, or a pause (pause_clock.h). Spans that a loss or the end of a process cuts are not found. Not thread-safe.
+ * is a phase, a span that the program registered, or a pause (pause_clock.h). Spans that a loss or
+ * the end of a process cuts are not found. Not thread-safe.
  */
 #ifndef FORMAT_EBT_SPAN_WATCH_H
 #define FORMAT_EBT_SPAN_WATCH_H
@@ -32,7 +33,8 @@ struct span_watch;
 int span_watch_new(const struct session *s, const struct span_rule *rule, unsigned rules,
 		   struct span_watch **ret);
 void span_watch_free(struct span_watch *w); /* NULL is allowed */
-/* In order of time. 1: *ret is the span that the event has ended, over a limit; 0: none; -ENOMEM. */
+/* In order of time. 1: *ret is the span that the event has ended, over a limit; 0: none;
+ * -ENOMEM. */
 int span_watch_push(struct span_watch *w, const struct ebt_event *ev, struct span_hit *ret);
 /* The process has ended. 0 or -ENOMEM. */
 int span_watch_forget(struct span_watch *w, uint32_t process);

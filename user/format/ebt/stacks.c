@@ -241,8 +241,8 @@ static uint32_t least(uint32_t a, uint32_t b)
 	return a < b ? a : b;
 }
 
-/* Writes path[0..n), whose last the block does not have, with one frame for the outer ones: the innermost
- * that there is room for, at most CUT_FRAMES. */
+/* Writes path[0..n), whose last the block does not have, with one frame for the outer ones: the
+ * innermost that there is room for, at most CUT_FRAMES. */
 static int put_cut(struct ebt_stacks *s, size_t n)
 {
 	uint32_t frame[CUT_FRAMES], count = 0, parent;

@@ -18,9 +18,9 @@ int ebt_stacks_new(const struct session *session, struct capture_writer *writer,
 void ebt_stacks_free(struct ebt_stacks *s); /* NULL is allowed */
 
 /*
- * The number in the open block of a stack of the session; a new stack is written first. -ENOSPC: the
- * block has no room for all of it. cut: of a new stack only innermost frames are written, as many as there
- * is room for, with an outermost one that says so. 0, -ENOSPC or -ENOMEM.
+ * The number in the open block of a stack of the session; a new stack is written first. -ENOSPC:
+ * the block has no room for all of it. cut: of a new stack only innermost frames are written, as
+ * many as there is room for, with an outermost one that says so. 0, -ENOSPC or -ENOMEM.
  */
 int ebt_stacks_refer(struct ebt_stacks *s, uint32_t stack, bool cut, uint32_t *ret_number);
 /* Bytes of the open block that stacks occupy. */

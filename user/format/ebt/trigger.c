@@ -53,8 +53,8 @@ static int take_block(void *ctx, const void *block, size_t bytes)
 {
 	struct trigger *t = ctx;
 	int err = capture_ring_fill(&t->ring, block, bytes);
-	/* The limit is kept at each block. Which are too old, trim() finds: here a span may just have
-	 * ended that needs them. */
+	/* The limit is kept at each block. Which are too old, trim() finds: here a span may just
+	 * have ended that needs them. */
 	capture_ring_trim(&t->ring, 0);
 	return !err && t->is_writing ? write_block(t, block, bytes) : err;
 }

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Keeps the last seconds of a stream in memory, and writes a capture each time a span lasts longer
- * than a limit (format/ebt/span_watch.h): from `before` its begin to `after` its end. A span that is found
- * while a capture is written extends it. Nothing else is written.
+ * than a limit (format/ebt/span_watch.h): from `before` its begin to `after` its end. A span that
+ * is found while a capture is written extends it. Nothing else is written.
  *
- * A capture consists of whole blocks, so it begins up to an eighth of `before` earlier. If the limit
- * of memory has dropped a part of what it should have, it begins later, and says so (TRIGGER in
- * codec/capture/capture.h).
+ * A capture consists of whole blocks, so it begins up to an eighth of `before` earlier. If the
+ * limit of memory has dropped a part of what it should have, it begins later, and says so (TRIGGER
+ * in codec/capture/capture.h).
  */
 #ifndef FORMAT_EBT_TRIGGER_H
 #define FORMAT_EBT_TRIGGER_H
@@ -31,8 +31,8 @@ struct trigger_options {
 	uint64_t before_ns, after_ns;
 	unsigned max;  /* captures; then the sink ends with -EPIPE. 0: any number */
 	size_t memory; /* bytes */
-	/* Opens the file of a capture, and closes it after its last byte; err: that of writing. 0 or
-	 * -errno. */
+	/* Opens the file of a capture, and closes it after its last byte; err: that of writing. 0
+	 * or -errno. */
 	int (*open)(void *ctx, const struct trigger_capture *c, int *ret_fd);
 	int (*close)(void *ctx, const struct trigger_capture *c, int err);
 	void *ctx;

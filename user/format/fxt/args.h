@@ -11,8 +11,8 @@
 
 /* `tid` and `cpu` where they are known, `late` where it is. */
 void fxt_args_who(struct fxt_record *r, const struct ebt_event *ev);
-/* `stack`, the functions, the innermost first, with line ends between them; of a long one the innermost
- * and "...". The last argument of its record. */
+/* `stack`, the functions, the innermost first, with line ends between them; of a long one the
+ * innermost and "...". The last argument of its record. */
 void fxt_args_stack(struct fxt_record *r, const struct session *session, uint32_t stack);
 /*
  * Each argument, then the payload: `values` (words, decimal, with commas between them), or `bytes`

@@ -6,8 +6,8 @@
  *
  * A phase that is open for longer than FXT_SPANS_NS of event time, or has FXT_SPANS_HELD others
  * begun inside it or since, is written as a begin, and later as an end: what a reader of the output
- * cannot see yet is bounded in both. So is the oldest one where all tracks hold FXT_SPANS_TOTAL: memory
- * for what is held does not grow with the number of tracks.
+ * cannot see yet is bounded in both. So is the oldest one where all tracks hold FXT_SPANS_TOTAL:
+ * memory for what is held does not grow with the number of tracks.
  */
 #ifndef FORMAT_FXT_SPANS_H
 #define FORMAT_FXT_SPANS_H

@@ -141,7 +141,8 @@ static void note_news(struct perfetto *f, struct perfetto_lane *lane, const stru
 		packets_note_stack(&f->packets, f->stack);
 }
 
-/* `user` of a track is its lane, of a track of user spans the child; NULL before its first begin. */
+/* `user` of a track is its lane, of a track of user spans the child; NULL before its first
+ * begin. */
 static inline const struct packet_uuid *uuid_of(const struct track *t)
 {
 	const struct perfetto_lane *lane = t->user;

@@ -25,7 +25,8 @@ enum { MAPPING_BUILD_ID = 2, MAPPING_PATH = 7 };
 enum { FRAME_FUNCTION = 2, FRAME_MAPPING = 3, FRAME_PC = 4, FRAME_SOURCE = 5, FRAME_LINE = 6 };
 enum { CALLSTACK_FRAME = 2 };
 
-/* A packet has at most PROTO_LENGTH_MAX bytes: of a longer stack the innermost functions are written. */
+/* A packet has at most PROTO_LENGTH_MAX bytes: of a longer stack the innermost functions are
+ * written. */
 #define TEXT_BYTES (16u << 20)
 /* Outermost in a callstack that is not whole; its text has the number. */
 #define LEFT_OUT "(frames left out)"
@@ -209,7 +210,8 @@ static uint32_t left_out_number(struct perfetto_stacks *k)
 	return k->left_out;
 }
 
-/* Writes what is new of the innermost functions of a stack. Lists their numbers, the innermost first. */
+/* Writes what is new of the innermost functions of a stack. Lists their numbers, the innermost
+ * first. */
 static void list_functions(struct perfetto_stacks *k, uint32_t stack, uint32_t shown, uint32_t *ret)
 {
 	struct event_stack_walk w;

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Stacks of events in a Perfetto trace, each written once and referred to by number: a Callstack, of
- * which each frame has its function, file and line and, where it is known, the mapping that it lies in,
- * with path and build id; and the text that the note "stack" of events refers to. Of a stack that is longer
- * than the session's max_stack, or than a packet has room for, both have the innermost functions, and say so.
+ * Stacks of events in a Perfetto trace, each written once and referred to by number: a Callstack,
+ * of which each frame has its function, file and line and, where it is known, the mapping that it
+ * lies in, with path and build id; and the text that the note "stack" of events refers to. Of a
+ * stack that is longer than the session's max_stack, or than a packet has room for, both have the
+ * innermost functions, and say so.
  *
- * Stacks are held as long as their numbers are in use; beyond PERFETTO_STACKS all are written anew, with
- * new numbers, and likewise when the packets have dropped their names.
+ * Stacks are held as long as their numbers are in use; beyond PERFETTO_STACKS all are written anew,
+ * with new numbers, and likewise when the packets have dropped their names.
  */
 #ifndef FORMAT_PERFETTO_STACKS_H
 #define FORMAT_PERFETTO_STACKS_H
@@ -19,8 +20,8 @@
 struct perfetto_stacks {
 	const struct session *session;
 	struct packets *packets;
-	/* The numbers of what was written: by the session's id of a string, frame or stack, or by path
-	 * << 32 | build id. Those of a frame's positions follow each other. */
+	/* The numbers of what was written: by the session's id of a string, frame or stack, or by
+	 * path << 32 | build id. Those of a frame's positions follow each other. */
 	struct map functions, sources, mappings, frames, stacks;
 	uint32_t left_out;  /* the number of the frame for what is left out; 0: not written */
 	uint32_t next_iid;  /* of all of them; a number is never used again */

@@ -113,7 +113,8 @@ struct perfetto_lane *perfetto_tracks_lane(struct perfetto_tracks *t, const stru
 /* The track of the event's counter or kind of user spans. NULL: -ENOMEM. */
 struct perfetto_child *perfetto_tracks_child(struct perfetto_tracks *t, struct perfetto_lane *lane,
 					     const struct ebt_event *ev);
-/* The track of the intervals in which the lane's thread did not run, described at the first call. */
+/* The track of the intervals in which the lane's thread did not run, described at the first
+ * call. */
 const struct packet_uuid *perfetto_tracks_offcpu(struct perfetto_tracks *t,
 						 struct perfetto_lane *lane,
 						 const struct ebt_event *ev);

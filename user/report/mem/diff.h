@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The comparison of two recordings (report/mem/model/diff.h), which the options name. The first one is
- * read by the report mem_diff_before(), which prints nothing, the second by one of the others.
+ * The comparison of two recordings (report/mem/model/diff.h), which the options name. The first one
+ * is read by the report mem_diff_before(), which prints nothing, the second by one of the others.
  */
 #ifndef REPORT_MEM_DIFF_H
 #define REPORT_MEM_DIFF_H

@@ -6,8 +6,8 @@
 #include "report/mem/mem.h"
 
 /*
- * Folded stacks: a line for each path, "a;b;c SAMPLES", as memtrace's own tool writes them. Paths of
- * one function are left out as there; a message names their samples. With several programs the
+ * Folded stacks: a line for each path, "a;b;c SAMPLES", as memtrace's own tool writes them. Paths
+ * of one function are left out as there; a message names their samples. With several programs the
  * first function is the program's name.
  */
 int mem_flame_folded(struct buf *b, const struct mem_view *v);

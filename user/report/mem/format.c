@@ -81,8 +81,8 @@ static void put_rate(struct buf *b, const struct mem_process *p)
 		report_print(b, "1 %s in %.6g sampled", unit, mem_scale_between(&p->scale));
 }
 
-/* "132 objects with 140 samples", "132 objects with 1320 bytes" at rate 1, "1 sampled object that stands
- * for 8192 words" */
+/* "132 objects with 140 samples", "132 objects with 1320 bytes" at rate 1, "1 sampled object that
+ * stands for 8192 words" */
 static void put_counts(struct buf *b, const struct mem_view *v)
 {
 	const struct mem_model *m = v->model;

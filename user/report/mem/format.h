@@ -21,8 +21,8 @@ struct report_text mem_certainty_text(const struct mem_measure *m);
 /* " [only 7 samples]" behind a row that few carry. */
 void mem_put_few(struct buf *b, const struct mem_measure *m);
 
-/* What the samples of a report are: "sample", or "word" (of C "byte") where all are sampled, or each is
- * one that a sampled object stands for. */
+/* What the samples of a report are: "sample", or "word" (of C "byte") where all are sampled, or
+ * each is one that a sampled object stands for. */
 const char *mem_sample_name(const struct mem_view *v);
 /* The number of sites that are listed, of those with the most bytes: `most` if it is not 0, else
  * those above the least share, but not more than `usual` (0: any number). */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The reports of mem as JSON, one object a report, in a line; mem_schema() describes them. They have
- * all sites, or those of --top. Bytes stand with the ends of their interval of 95 %.
+ * The reports of mem as JSON, one object a report, in a line; mem_schema() describes them. They
+ * have all sites, or those of --top. Bytes stand with the ends of their interval of 95 %.
  */
 #ifndef REPORT_MEM_JSON_H
 #define REPORT_MEM_JSON_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The reports of mem (report/mem/model/mem.h), each written at the end of a run: a function that prints the
- * model's numbers. One sink runs the model for all of them.
+ * The reports of mem (report/mem/model/mem.h), each written at the end of a run: a function that
+ * prints the model's numbers. One sink runs the model for all of them.
  */
 #ifndef REPORT_MEM_MEM_H
 #define REPORT_MEM_MEM_H

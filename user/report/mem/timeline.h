@@ -6,8 +6,8 @@
 #include "report/mem/format.h"
 #include "report/mem/mem.h"
 
-/* A chart of 80 columns, in ASCII, and a strip for each site. It needs MEM_TIMELINE and MEM_BANDS, as
- * the other forms do. */
+/* A chart of 80 columns, in ASCII, and a strip for each site. It needs MEM_TIMELINE and MEM_BANDS,
+ * as the other forms do. */
 int mem_timeline_text(struct buf *b, const struct mem_view *v);
 /* An SVG that shows time and bytes of what the mouse is on. */
 int mem_timeline_svg(struct buf *b, const struct mem_view *v);

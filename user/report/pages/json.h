@@ -35,7 +35,8 @@ void pages_json_state(struct json *j, const char *key, const uint64_t count[PAGE
 void pages_json_totals(struct json *j, const struct pages_model *m);
 void pages_json_churn(struct json *j, const struct pages_model *m);
 void pages_json_faults(struct json *j, const struct pages_model *m);
-/* Pages that appeared and went for other reasons than the program's calls and faults, as two keys. */
+/* Pages that appeared and went for other reasons than the program's calls and faults, as two
+ * keys. */
 void pages_json_causes(struct json *j, const struct pages_model *m);
 /* Objects. */
 void pages_json_runs(struct json *j, const char *key, const struct pages_runs *r);

@@ -357,8 +357,8 @@ int pages_map_png(struct buf *b, const struct pages_view *v)
 	return err;
 }
 
-/* Names that one can search for, and that show when the mouse is on a mapping: what is drawn has the
- * shapes of letters alone. */
+/* Names that one can search for, and that show when the mouse is on a mapping: what is drawn has
+ * the shapes of letters alone. */
 static void put_tooltips(struct buf *b, const struct picture *p)
 {
 	for (uint32_t i = 0; i < p->labels.count; i++) {

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The map of a heap (report/pages/model/map.h) as a picture: addresses over time in the colours of what
- * their pages were, and the totals beneath. Pages that were found by reading the page tables, which
- * are drawn from the time of that reading on, have shades of their own. Its rows are the chunks in the order of their addresses,
- * without the addresses between them that the heap never used.
+ * The map of a heap (report/pages/model/map.h) as a picture: addresses over time in the colours of
+ * what their pages were, and the totals beneath. Pages that were found by reading the page tables,
+ * which are drawn from the time of that reading on, have shades of their own. Its rows are the
+ * chunks in the order of their addresses, without the addresses between them that the heap never
+ * used.
  */
 #ifndef REPORT_PAGES_MAP_H
 #define REPORT_PAGES_MAP_H

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The reports of pages (report/pages/model/pages.h), each written at the end of a run: a function that prints the
- * model's numbers. One sink runs the model for all of them. It takes events of a pipeline, of which
- * it uses those of one process, or a reader's own batches. The size of a page is that of the process.
- * Of an address space, what was there when tracing began is the state at the start, and did not
- * happen.
+ * The reports of pages (report/pages/model/pages.h), each written at the end of a run: a function
+ * that prints the model's numbers. One sink runs the model for all of them. It takes events of a
+ * pipeline, of which it uses those of one process, or a reader's own batches. The size of a page is
+ * that of the process. Of an address space, what was there when tracing began is the state at the
+ * start, and did not happen.
  */
 #ifndef REPORT_PAGES_PAGES_H
 #define REPORT_PAGES_PAGES_H

@@ -9,8 +9,8 @@
 #include <stdint.h>
 
 /*
- * X(CONSTANT, key, text): key of JSON and of arguments; text of reports. Parts are disjoint, and add up
- * to the stretch.
+ * X(CONSTANT, key, text): key of JSON and of arguments; text of reports. Parts are disjoint, and
+ * add up to the stretch.
  */
 #define BLAME_PARTS_LIST(X)                                       \
 	X(BLAME_CPU, cpu, "on CPU")                               \
@@ -51,8 +51,8 @@ struct blame_cause {
 	enum blame_part part;
 	uint64_t ns;	 /* 0: there is none */
 	int32_t syscall; /* BLAME_NO_CALL: none */
-	/* Of BLAME_WAIT the thread that ran in its place; else the one that woke it, unless an interrupt
-	 * did. tid 0: none, or not known. */
+	/* Of BLAME_WAIT the thread that ran in its place; else the one that woke it, unless an
+	 * interrupt did. tid 0: none, or not known. */
 	uint32_t tid;
 	uint16_t cpu;		     /* on which it ran in its place; EBT_NO_CPU: not known */
 	char comm[BLAME_COMM_BYTES]; /* with a NUL */
@@ -66,10 +66,10 @@ struct blame_split {
 };
 
 /*
- * The kernel's counts of the whole pause are the truth where intervals are not known, or lack some of
- * the wait for a CPU. They hold what a thread did while it waited for another domain, too: as much of
- * the wait for a CPU may have been there, and the rest was not. Of the time on a CPU the part is told that
- * page faults took, if it was measured.
+ * The kernel's counts of the whole pause are the truth where intervals are not known, or lack some
+ * of the wait for a CPU. They hold what a thread did while it waited for another domain, too: as
+ * much of the wait for a CPU may have been there, and the rest was not. Of the time on a CPU the
+ * part is told that page faults took, if it was measured.
  */
 void blame_split_correct(struct blame_split *s, const struct pause_counts *u);
 

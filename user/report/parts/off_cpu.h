@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * When a thread did not run lately, and why: its intervals without a CPU, so that a stretch of its time
- * can be split into parts. An interval ends with a wait for a CPU, which is all of it if the thread was
- * preempted, and is blocked before. By the kernel's own account the wait may be longer than the thread
- * was off its CPU: what lies between the decision to preempt it and the switch is waiting, too.
- * Intervals come in the order of their ends and do not overlap; one that was recorded in pieces, as it was
- * open, is one. Zeroed memory has none.
+ * When a thread did not run lately, and why: its intervals without a CPU, so that a stretch of its
+ * time can be split into parts. An interval ends with a wait for a CPU, which is all of it if the
+ * thread was preempted, and is blocked before. By the kernel's own account the wait may be longer
+ * than the thread was off its CPU: what lies between the decision to preempt it and the switch is
+ * waiting, too. Intervals come in the order of their ends and do not overlap; one that was recorded
+ * in pieces, as it was open, is one. Zeroed memory has none.
  */
 #ifndef REPORT_PARTS_OFF_CPU_H
 #define REPORT_PARTS_OFF_CPU_H

@@ -62,8 +62,8 @@ static inline void pause_clock_spend(struct pause_clock *c, uint64_t end_ns)
 	c->gc_ns += ns;
 	c->now.spent_ns += ns;
 }
-/* A phase that stops ends, of the thread that began it (0: of the present one). The pause that ends with it, valid until the
- * next call; NULL: none does. */
+/* A phase that stops ends, of the thread that began it (0: of the present one). The pause that ends
+ * with it, valid until the next call; NULL: none does. */
 static inline const struct pause_thread *pause_clock_end(struct pause_clock *c, uint32_t tid,
 							 uint64_t end_ns)
 {

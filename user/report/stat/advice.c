@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What the figures of a run suggest. Each line names its figures and the entry of ADVICE in the manual
- * that explains it; nothing is suggested by fewer than ADVICE_PAUSES pauses.
+ * What the figures of a run suggest. Each line names its figures and the entry of ADVICE in the
+ * manual that explains it; nothing is suggested by fewer than ADVICE_PAUSES pauses.
  */
 #include <inttypes.h>
 
@@ -113,8 +113,8 @@ static void advise_of_forced(struct buf *b, const struct stat_report *r, double 
 	buf_puts(b, ". Without calls it is collected at its own pace.\n");
 }
 
-/* What sets the minor heap's size, and the pace of the major collection, in the languages of the run, in
- * parentheses. */
+/* What sets the minor heap's size, and the pace of the major collection, in the languages of the
+ * run, in parentheses. */
 static void put_setting(struct buf *b, const struct session *s, bool minor)
 {
 	struct process_kind kind;

@@ -229,7 +229,8 @@ static unsigned largest(const struct blame_split *s)
 	return best;
 }
 
-/* What a thread did for most of a stretch, as the end of a sentence: "had no CPU for 2.1 ms of it". */
+/* What a thread did for most of a stretch, as the end of a sentence: "had no CPU for 2.1 ms of
+ * it". */
 static void put_doing(struct buf *b, const struct blame_split *s)
 {
 	static const char *const doing[] = {

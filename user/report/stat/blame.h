@@ -11,12 +11,13 @@ struct stat_report;
 /* begin_ns: of the run, from which times are counted. */
 void stat_blame_text(struct buf *b, const struct session *s, const struct blame_sums *m,
 		     uint64_t begin_ns);
-/* One sentence, a line of its own: what the longest pause was made of, and where it began. Nothing if
- * there was none. */
+/* One sentence, a line of its own: what the longest pause was made of, and where it began. Nothing
+ * if there was none. */
 void stat_blame_sentence(struct buf *b, const struct session *s, const struct blame_sums *m);
 /* As the member "blame" of the open object. */
 void stat_blame_json(struct json *j, const struct session *s, const struct blame_sums *m);
-/* A pause that is open at the end of an interval: a line of text; the member "open", null if it is NULL. */
+/* A pause that is open at the end of an interval: a line of text; the member "open", null if it is
+ * NULL. */
 void stat_blame_open_text(struct buf *b, const struct blame_pause *p);
 void stat_blame_open_json(struct json *j, const struct session *s, const struct blame_pause *p);
 /* ", the longest by Gc.full_major at calls.ml:20 (Calls.collect)": of the pauses whose outermost

@@ -16,8 +16,8 @@ static const struct schema_key report[] = {{"kind", SCHEMA_CONST("\"stat\"")},
 					   {"processes", SCHEMA_LIST("process")},
 					   {0}};
 /* at_ns: only with --interval; programs: only if processes were added up that have no element of
- * `processes`; blame: only with --blame, or where a probe stood at pauses; open: only with --interval
- * and --blame. */
+ * `processes`; blame: only with --blame, or where a probe stood at pauses; open: only with
+ * --interval and --blame. */
 static const struct schema_key optional[] = {{"at_ns", SCHEMA_COUNT},
 					     {"programs", SCHEMA_LIST("program")},
 					     {"blame", SCHEMA_REF("blame")},

@@ -38,7 +38,8 @@ struct ocaml_allocs {
 	uint32_t first_frame;		 /* of a stack, from its saved stack pointer */
 };
 
-/* r: of the same file; afterwards it has the place of caml_state. 0; -ENOENT: it has no native code; -ENOTSUP: its code is unknown; -errno. */
+/* r: of the same file; afterwards it has the place of caml_state. 0; -ENOENT: it has no native
+ * code; -ENOTSUP: its code is unknown; -errno. */
 int ocaml_allocs_read(int fd, struct ocaml_runtime *r, struct ocaml_allocs *ret);
 
 #endif

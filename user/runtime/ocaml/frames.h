@@ -19,9 +19,9 @@
 #define OCAML_LENGTHS_MAX   255
 
 /*
- * When C calls OCaml, the runtime saves registers on the stack of C, and links what it has saved. The
- * words from the link on at which the return address into C and C's frame pointer are, by the ways in
- * which a runtime may be compiled.
+ * When C calls OCaml, the runtime saves registers on the stack of C, and links what it has saved.
+ * The words from the link on at which the return address into C and C's frame pointer are, by the
+ * ways in which a runtime may be compiled.
  */
 struct ocaml_link {
 	uint8_t pc, fp;
@@ -54,8 +54,8 @@ struct ocaml_position {
 int ocaml_frames_allocation(const struct ocaml_memory *m, uint64_t descriptor, uint64_t free_words,
 			    uint32_t *ret_words);
 /*
- * The positions of a descriptor, the outermost first; allocation: of this one, or < 0. Returns their
- * number, 0: it has none.
+ * The positions of a descriptor, the outermost first; allocation: of this one, or < 0. Returns
+ * their number, 0: it has none.
  */
 unsigned ocaml_frames_positions(const struct ocaml_memory *m, uint64_t descriptor, int allocation,
 				struct ocaml_position ret[OCAML_POSITIONS_MAX]);

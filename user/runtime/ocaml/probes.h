@@ -40,7 +40,8 @@ enum ocaml_tls {
 	OCAML_TLS_NONE,	  /* not known: each thread counts as a domain */
 	OCAML_TLS_STATIC, /* its address is at the thread pointer + offset */
 	OCAML_TLS_SLOT,	  /* the same; `offset` is the address of a slot that holds the offset */
-	OCAML_TLS_MODULE, /* in the block of a module; `offset` is the address of its number's slot */
+	/* in the block of a module; `offset` is the address of its number's slot */
+	OCAML_TLS_MODULE,
 };
 
 struct ocaml_runtime {
@@ -65,8 +66,8 @@ struct elf;
 struct memory_reader;
 int ocaml_probes_read_elf(struct elf *elf, struct ocaml_runtime *ret);
 
-/* Sets how to find caml_state, where the domain's number may be read elsewhere: by its symbol, and by
- * the release. */
+/* Sets how to find caml_state, where the domain's number may be read elsewhere: by its symbol, and
+ * by the release. */
 void ocaml_probes_use_state(struct elf *elf, struct ocaml_runtime *r);
 
 struct ocaml_location {

@@ -6,8 +6,8 @@
  * Our own markers number objects, and report samples; their rate follows from the first sample that
  * OpenTelemetry's marker reports, too, with the bytes that it stands for. Where there are only
  * OpenTelemetry's, objects are addresses: each allocation gets a number of its own, as an address
- * is used again. Every sample stands for a number of bytes of its own there, its weight; it becomes a
- * sample for each word of that, and the trace's parameters say so. What is less than a word is
+ * is used again. Every sample stands for a number of bytes of its own there, its weight; it becomes
+ * a sample for each word of that, and the trace's parameters say so. What is less than a word is
  * carried to the next sample.
  *
  * exec() releases all objects of a program, which is nowhere reported; the next one's are numbered

@@ -110,8 +110,8 @@ static bool has_ours(const struct notes *notes)
 	return false;
 }
 
-/* The sites of a file, without those of pages if it is for allocations alone. The number of those that
- * were left out in *ret_refused. */
+/* The sites of a file, without those of pages if it is for allocations alone. The number of those
+ * that were left out in *ret_refused. */
 static uint32_t plan_sites(const struct attach_env *env, const struct notes *notes,
 			   struct ebt_alloc_file *file, struct uprobe_site *site,
 			   uint32_t *ret_refused)

@@ -55,8 +55,8 @@ static int begin(struct attach_env *env, const struct attach_process *process,
 	*ret_state = o;
 	if (!env->allocs_only)
 		return 0;
-	/* An exec may be known only after the program that it starts was found: what that has allocated was
-	 * counted then. */
+	/* An exec may be known only after the program that it starts was found: what that has
+	 * allocated was counted then. */
 	o->counts_before = !process->again && is_younger(process->pid);
 	if (env->runtime.language)
 		o->runtime.version = env->runtime;

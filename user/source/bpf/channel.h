@@ -30,8 +30,8 @@ void bpf_channel_close(struct bpf_channel *c);
 /*
  * Passes the complete records, up to the first that is being written and no more than there are
  * now, to receive(), which must not keep them and returns < 0 to stop behind a record. A record is
- * written in less than a microsecond, unless a host takes the CPU away on which that happens; wait: for
- * 100 ms at most. 0; -EAGAIN: the next one is being written; or what receive() returned.
+ * written in less than a microsecond, unless a host takes the CPU away on which that happens; wait:
+ * for 100 ms at most. 0; -EAGAIN: the next one is being written; or what receive() returned.
  */
 int bpf_channel_read(struct bpf_channel *c, bool wait,
 		     int (*receive)(void *ctx, const void *record, size_t bytes), void *ctx);

@@ -170,7 +170,8 @@ static void add_part(const struct c_stack_of *of, struct parts *p, const struct 
 	p->c[p->count++] = (struct ocaml_stack_c){frames, {address, n, image->returns, 0}};
 }
 
-/* The registers of the C that has called OCaml are where that call has left them. False: they are not. */
+/* The registers of the C that has called OCaml are where that call has left them. False: they are
+ * not. */
 static bool is_callback(const struct c_stack_of *of, const struct ebt_ocaml_callback *c,
 			struct unwind_image *ret)
 {

@@ -18,8 +18,9 @@
  * The probe links: one for a file in one process, or, if the attacher can share it, one for all
  * processes that run the file (the BPF program then reads the process's slot from a map). A shared
  * link stays open when its last process ends, for the next one; of those that nobody uses the one
- * that was used longest ago is closed when there are too many. Untraced processes that run the file hit its probes, too: if they do so
- * often, the link is closed and each traced process gets one of its own.
+ * that was used longest ago is closed when there are too many. Untraced processes that run the file
+ * hit its probes, too: if they do so often, the link is closed and each traced process gets one of
+ * its own.
  */
 
 #define MAX_IDLE	  256 /* links that are kept though nobody uses them */

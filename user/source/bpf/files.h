@@ -21,8 +21,8 @@ struct bpf_links {
 	/* Called with the number of sites that are about to be linked in a process, before the
 	 * first of them is. NULL: nobody asks, and nothing is planned ahead. */
 	void (*announce)(void *ctx, uint32_t sites);
-	/* False: the probes of a link are gone, as the process was killed that held them. NULL: they
-	 * never are. */
+	/* False: the probes of a link are gone, as the process was killed that held them. NULL:
+	 * they never are. */
 	bool (*holds)(int fd);
 	/* Hits of a shared link by processes that are not traced, by the key of its plan. */
 	uint64_t (*foreign)(void *ctx, uint32_t key);
@@ -112,7 +112,8 @@ struct bpf_scan {
 	int sites;    /* new ones, or -errno if there are none: why the last file that failed did */
 	bool in_ring; /* events that were missed are in the process's ring, and nowhere else */
 	uint64_t
-		missed_ns; /* events that are seen from now on were missed since then; 0: none were */
+		/* events that are seen from now on were missed since then; 0: none were */
+		missed_ns;
 };
 
 void bpf_files_init(struct bpf_files *f);

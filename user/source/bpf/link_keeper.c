@@ -364,7 +364,8 @@ void link_keeper_free(struct link_keeper *k)
 	free(k);
 }
 
-/* Waits until the tracer has closed its own. The kernel closes these behind the end of the process. */
+/* Waits until the tracer has closed its own. The kernel closes these behind the end of the
+ * process. */
 static void close_last(const int *fd, size_t n, int end)
 {
 	char byte;

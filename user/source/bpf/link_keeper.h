@@ -8,8 +8,8 @@
  * handles no more signals. Another process forks the holders: the keeper, which is small, has a
  * session of its own, and blocks all signals.
  *
- * What remains: SIGKILL sent to a holder itself while it makes its link. If it is sent later the probes
- * are gone; its link then says so.
+ * What remains: SIGKILL sent to a holder itself while it makes its link. If it is sent later the
+ * probes are gone; its link then says so.
  */
 #ifndef SOURCE_BPF_LINK_KEEPER_H
 #define SOURCE_BPF_LINK_KEEPER_H
@@ -50,13 +50,13 @@ bool link_keeper_has_ended(const struct link_keeper *k);
 void link_keeper_replace(struct link_keeper *k, struct link_keeper *older);
 /* Removes all links, also open ones, and waits until they are removed. NULL is allowed. */
 void link_keeper_free(struct link_keeper *k);
-/* Removes the probes; link_keeper_free() then frees the rest. False: after so long they are not removed
- * yet, which link_keeper_free() waits for. */
+/* Removes the probes; link_keeper_free() then frees the rest. False: after so long they are not
+ * removed yet, which link_keeper_free() waits for. */
 bool link_keeper_stop(struct link_keeper *k, uint64_t wait_ns);
 /*
  * Forks a process that closes these descriptors, of links that are no uprobes, some time after the
- * tracer has: close what this returns when that is done. For each of them the kernel may wait 0.1 s, but
- * the tracer then does not. -errno: there is no such process.
+ * tracer has: close what this returns when that is done. For each of them the kernel may wait 0.1
+ * s, but the tracer then does not. -errno: there is no such process.
  */
 int link_keeper_close_behind(const int *fd, size_t n);
 

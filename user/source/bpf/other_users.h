@@ -11,8 +11,8 @@ struct bpf_refusal;
 
 /* Why they cannot be read; err 0: they can. */
 void other_users_check(struct bpf_refusal *ret);
-/* Writes "what: why" of an error with a process to reason, of BPF_REASON_BYTES. Returns err, a negative
- * errno. */
+/* Writes "what: why" of an error with a process to reason, of BPF_REASON_BYTES. Returns err, a
+ * negative errno. */
 int other_users_explain(int err, const char *what, char *reason);
 
 #endif

@@ -186,8 +186,8 @@ static bool is_paranoid(const struct bpf_attempt *a, const struct privilege *p)
 	return calls && is_reserved(p);
 }
 
-/* The call that a seccomp filter refuses; NULL: none. Without a filter the kernel finds no such file, and
- * no attributes at NULL, whatever this process may do. */
+/* The call that a seccomp filter refuses; NULL: none. Without a filter the kernel finds no such
+ * file, and no attributes at NULL, whatever this process may do. */
 static const char *find_filtered(const struct bpf_attempt *a, const struct privilege *p)
 {
 	union bpf_attr attr;
@@ -244,8 +244,8 @@ static void refuse_permission(const struct bpf_attempt *a, const struct privileg
 	}
 }
 
-/* Programs read the kernel's memory by bpf_probe_read_kernel(), which lockdown takes away. libbpf then
- * replaces it by the older bpf_probe_read(), which is not there either. */
+/* Programs read the kernel's memory by bpf_probe_read_kernel(), which lockdown takes away. libbpf
+ * then replaces it by the older bpf_probe_read(), which is not there either. */
 static bool is_locked_down(const struct privilege *p, const char *line)
 {
 	return p->lockdown == LOCKDOWN_CONFIDENTIALITY && strstr(line, "bpf_probe_read");

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Why the kernel refuses what the BPF source asks for, in words of the user, and what the user can
- * do. A reason names what was found: a capability that this process lacks, a filter that is in force,
- * the line of the verifier's log that says why. Where nothing was found it is the error's own text.
+ * do. A reason names what was found: a capability that this process lacks, a filter that is in
+ * force, the line of the verifier's log that says why. Where nothing was found it is the error's
+ * own text.
  */
 #ifndef SOURCE_BPF_REASON_H
 #define SOURCE_BPF_REASON_H
@@ -64,16 +65,16 @@ struct bpf_attempt {
 
 /* The reason why an attempt failed. */
 void bpf_refuse(const struct bpf_attempt *a, struct bpf_refusal *ret);
-/* What tracefs, where tracepoints of system calls are found, needs of this process to be read: a bit for
- * a capability, or 0. */
+/* What tracefs, where tracepoints of system calls are found, needs of this process to be read: a
+ * bit for a capability, or 0. */
 uint64_t bpf_tracefs_needs(void);
 /* The reason for a kernel older than the oldest supported one; err 0: it is not older. */
 void bpf_refuse_version(const struct privilege *p, struct bpf_refusal *ret);
 /* A function of the kernel that is not there, and the release that first has it ("6.2"). */
 void bpf_refuse_missing(const char *what, const char *since, struct bpf_refusal *ret);
 
-/* Why processes of other users cannot be read, for which these capabilities (a bit each) are lacking, or
- * are there and not accepted; err 0: none is lacking. */
+/* Why processes of other users cannot be read, for which these capabilities (a bit each) are
+ * lacking, or are there and not accepted; err 0: none is lacking. */
 void bpf_refuse_others(const struct privilege *p, uint64_t lacking, struct bpf_refusal *ret);
 
 /* The first line of a verifier's log that says why, not what it did: its begin, and its length in

@@ -27,8 +27,8 @@ void bpf_recover_init(struct bpf_recover *r, uint64_t begin_ns);
 int bpf_recover(struct bpf_recover *r, struct bpf_kernel *k, struct bpf_traced *t,
 		struct bpf_losses *losses, uint64_t now_ns);
 /*
- * Ends the processes that had ended when they were added to the kernel's map: no record of their exit
- * will come, and another process could get their pid. Call it after a scan of all processes.
+ * Ends the processes that had ended when they were added to the kernel's map: no record of their
+ * exit will come, and another process could get their pid. Call it after a scan of all processes.
  */
 void bpf_recover_late(struct bpf_kernel *k, struct bpf_traced *t, uint64_t now_ns);
 

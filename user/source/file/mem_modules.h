@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The positions of frames as libebtrace-preload.so and libebtrace-probes name them,
- * "0xOFFSET:BUILDID" in the file of a module. Each module is opened once, of one trace at most 1,024;
- * what is returned is valid until mem_modules_free().
+ * "0xOFFSET:BUILDID" in the file of a module. Each module is opened once, of one trace at most
+ * 1,024; what is returned is valid until mem_modules_free().
  */
 #ifndef SOURCE_FILE_MEM_MODULES_H
 #define SOURCE_FILE_MEM_MODULES_H

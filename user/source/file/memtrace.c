@@ -215,8 +215,8 @@ static int fail(struct memtrace_source *s, const struct ebt_memtrace_reader *r, 
 	return err;
 }
 
-/* Moves a lane on to the next bytes that its reader needs. How many of them to read at most; 0: there
- * are none. */
+/* Moves a lane on to the next bytes that its reader needs. How many of them to read at most; 0:
+ * there are none. */
 static size_t follow_index(struct memtrace_source *s, struct lane *l, size_t room)
 {
 	struct memtrace_extent e;
@@ -408,7 +408,8 @@ static size_t buffer_bytes(uint32_t readers)
 	return bytes < MEMTRACE_BUFFER_BYTES ? bytes : MEMTRACE_BUFFER_BYTES;
 }
 
-/* Reads the whole file for its positions and its index. What is wrong with it the first lane finds, too. */
+/* Reads the whole file for its positions and its index. What is wrong with it the first lane finds,
+ * too. */
 static int read_whole(struct memtrace_source *s)
 {
 	struct ebt_memtrace_event unused[BATCH];

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The source of a memtrace trace (codec/memtrace/memtrace.h): a lane for each domain. Its times are those of
- * the real-time clock. It enters the traced process and the backtraces into the session.
+ * The source of a memtrace trace (codec/memtrace/memtrace.h): a lane for each domain. Its times are
+ * those of the real-time clock. It enters the traced process and the backtraces into the session.
  *
  * A trace has one packet of a domain after the other, and a packet begins earlier than many before
- * it. In a file each lane has a reader of its own, so events are exactly in order of time. A pipe is
- * read once: a domain that has written nothing for MEMTRACE_WINDOW_NS, or while MEMTRACE_QUEUE
+ * it. In a file each lane has a reader of its own, so events are exactly in order of time. A pipe
+ * is read once: a domain that has written nothing for MEMTRACE_WINDOW_NS, or while MEMTRACE_QUEUE
  * events of others wait, does not hold up the others any more, and its events are late.
  */
 #ifndef SOURCE_FILE_MEMTRACE_H
@@ -45,7 +45,8 @@ const char *memtrace_source_name(const struct memtrace_source *s);
 int memtrace_source_error(const struct memtrace_source *s);
 /* The offset and what was expected there, of the error or the first damage; "": none. */
 const char *memtrace_source_reason(const struct memtrace_source *s);
-/* A module of which frames have offsets alone, as it is not found or has another build id; NULL: none. */
+/* A module of which frames have offsets alone, as it is not found or has another build id; NULL:
+ * none. */
 const char *memtrace_source_changed(const struct memtrace_source *s);
 /* Of all packets, as the first lane's reader counted them. */
 /* Backtraces without their outermost frames, as the trace has too many of deep ones. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The domains that have packets in the file of a memtrace trace, by the heads of the packets alone. */
+/* The domains that have packets in the file of a memtrace trace, by the heads of the packets
+ * alone. */
 #ifndef SOURCE_FILE_MEMTRACE_DOMAINS_H
 #define SOURCE_FILE_MEMTRACE_DOMAINS_H
 

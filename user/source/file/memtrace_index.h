@@ -20,7 +20,8 @@ struct memtrace_index_at {
 	uint32_t packet, damage;
 };
 
-/* The bytes from `begin` on are of the domain, until `end`, or are no packet (end is UINT64_MAX). */
+/* The bytes from `begin` on are of the domain, until `end`, or are no packet (end is
+ * UINT64_MAX). */
 struct memtrace_extent {
 	uint64_t begin, end;
 };

@@ -16,8 +16,9 @@
  * out. A few bytes of a trace may claim 2^24 of them. */
 #define MEMTRACE_UNKNOWN_FRAMES 64
 
-/* A backtrace with more new frames than this is deep. The traces of a run may have so many frames in deep
- * ones; then their outermost are left out, as a few bytes of a trace stand for hundreds of thousands. */
+/* A backtrace with more new frames than this is deep. The traces of a run may have so many frames
+ * in deep ones; then their outermost are left out, as a few bytes of a trace stand for hundreds of
+ * thousands. */
 #define MEMTRACE_DEEP_FRAMES  1024
 #define MEMTRACE_DEEP_ALLOWED (1u << 21)
 
@@ -28,8 +29,8 @@ struct mem_modules;
 struct memtrace_codes {
 	struct session *session;
 	struct map frames; /* code → frame, held; bit 32: the code has no positions so far */
-	/* Stacks that were looked up lately, by a hash of their parent and the code of their innermost
-	 * frame, which has positions. */
+	/* Stacks that were looked up lately, by a hash of their parent and the code of their
+	 * innermost frame, which has positions. */
 	struct memtrace_recent {
 		int64_t code;
 		uint32_t parent, stack; /* 0: none */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Runs a BPF program at the end of each page fault of chosen processes, and one where the kernel begins
- * to handle it, by perf events of their threads: no program runs for others. Threads and children that
- * come later inherit them.
+ * Runs a BPF program at the end of each page fault of chosen processes, and one where the kernel
+ * begins to handle it, by perf events of their threads: no program runs for others. Threads and
+ * children that come later inherit them.
  */
 #ifndef SOURCE_PAGES_FAULTS_H
 #define SOURCE_PAGES_FAULTS_H

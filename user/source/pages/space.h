@@ -40,11 +40,12 @@ struct page_output {
 	uint64_t until_ns;
 	/* Queues an event. 0 or -errno. */
 	int (*emit)(void *ctx, const struct ebt_event *ev);
-	/* Receives all records that there are now, and says how many were dropped before (as `dropped`
-	 * of records counts them); -EAGAIN: not all. It may call page_user_*(). NULL: there are no
-	 * records. */
+	/* Receives all records that there are now, and says how many were dropped before (as
+	 * `dropped` of records counts them); -EAGAIN: not all. It may call page_user_*(). NULL:
+	 * there are no records. */
 	int (*drain)(void *ctx, uint32_t *dropped);
-	/* The mappings of a process, of which names are kept: see session/mappings.h. NULL: none are. */
+	/* The mappings of a process, of which names are kept: see session/mappings.h. NULL: none
+	 * are. */
 	struct mappings *(*mappings)(void *ctx, uint32_t process);
 	void *ctx;
 	struct page_counts counts;

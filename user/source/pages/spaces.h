@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The address spaces of traced processes, page by page: makes events of faults and of system calls
- * that unmap, return or move pages, and reconciles what these do not show by reading the page tables
- * (proc/pagemap.h). A page is in one of three states:
+ * that unmap, return or move pages, and reconciles what these do not show by reading the page
+ * tables (proc/pagemap.h). A page is in one of three states:
  *
  *	state		-> ALLOC			-> FREE			-> SCAVENGE
  *	mapped		-				unmapped, gone		given back by madvise()
@@ -14,8 +14,8 @@
  *
  * A space belongs to its users: a process, or some of one memory (vfork). Records name the space by
  * `mm`, which changes when a user calls exec. A check reads the page tables, then receives all
- * records up to then, and compares what no record has touched meanwhile. Checks use at most one part
- * in 50 of a CPU, those that cannot wait (a new space, a call that failed) one part in 10.
+ * records up to then, and compares what no record has touched meanwhile. Checks use at most one
+ * part in 50 of a CPU, those that cannot wait (a new space, a call that failed) one part in 10.
  *
  * Without records (no privilege), all changes are found by checks. Not thread-safe.
  */
@@ -42,7 +42,8 @@ static inline void page_spaces_until(struct page_spaces *ps, uint64_t until_ns)
 void page_spaces_done(struct page_spaces *ps);
 
 /* The process has a space of its own; what is mapped is found by its first check, with this cause
- * (SNAPSHOT, FORK). Without the right to read the page tables it has records alone. 0 or -ENOMEM. */
+ * (SNAPSHOT, FORK). Without the right to read the page tables it has records alone. 0 or
+ * -ENOMEM. */
 int page_user_begin(struct page_spaces *ps, struct page_user *u, pid_t pid, uint32_t process,
 		    enum ebt_page_cause cause);
 /* The same, of the child of a vfork, which uses its parent's until it calls exec. */

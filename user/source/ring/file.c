@@ -12,7 +12,8 @@
 #define MAX_HOLD_NS 1000000000ull
 /* Producers take the first free ring. One that takes another is found after so long. */
 #define WHOLE_LOOK_NS 16000000ull
-/* Numbers of threads of another namespace that are asked for: each reads the status of all threads. */
+/* Numbers of threads of another namespace that are asked for: each reads the status of all
+ * threads. */
 #define ASKED_MAX 64u
 #define ASKED_NS  1000000000ull
 

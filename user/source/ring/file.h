@@ -64,8 +64,8 @@ int ring_file_new(struct ebt_cursor *c, const char *name, uint32_t process, bool
 		  uint64_t began_ns, struct ring_file **ret);
 void ring_file_free(struct ring_file *f);
 
-/* True if its rings are to be looked at: one is filled by a 32nd by now, if it fills as it did (polls
- * come for each 16th, some early), or idle_ns have passed since the last look. */
+/* True if its rings are to be looked at: one is filled by a 32nd by now, if it fills as it did
+ * (polls come for each 16th, some early), or idle_ns have passed since the last look. */
 bool ring_file_is_due(const struct ring_file *f, uint64_t now_ns, uint64_t idle_ns);
 /* Reads the position of every ring that may be in use. False: the file cannot be read; noted as
  * damage. */

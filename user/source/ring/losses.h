@@ -25,7 +25,8 @@ struct ring_loss {
 
 /* Zeroed memory is an empty queue. */
 void ring_losses_done(struct ring_losses *l);
-/* Appends a loss; its ts is raised to that of the last one. False: no memory; the caller keeps it. */
+/* Appends a loss; its ts is raised to that of the last one. False: no memory; the caller keeps
+ * it. */
 bool ring_losses_add(struct ring_losses *l, const struct ring_loss *loss);
 /* Removes the losses up to until_ns, oldest first; returns their number. */
 size_t ring_losses_read(struct ring_losses *l, uint64_t until_ns, struct ebt_event *ev, size_t cap);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Which thread wrote what of a ring, by the looks at its header, which has its present owner and
- * counts its owners (generation). What was written between two looks that find the same generation is
- * of that owner. Where it changed between them, each domain_spawn in the ring begins the next one, so
- * what is of the owners at both looks is known, and nothing of those that were there between.
+ * counts its owners (generation). What was written between two looks that find the same generation
+ * is of that owner. Where it changed between them, each domain_spawn in the ring begins the next
+ * one, so what is of the owners at both looks is known, and nothing of those that were there
+ * between.
  *
  *                 looks:   1 (tid 7)     1        3 (tid 9)      3
  *     tail:                |-------------|--------|--------------|

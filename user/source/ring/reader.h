@@ -22,9 +22,9 @@ struct cursor_ring {
 	 * tail: when it is false, all events older than the start of the look are below tail. */
 	bool writing;
 	bool notice; /* the next fetch reports damage, even without words */
-	/* With an extension block: as it was all the while from before tail was read until behind it;
-	 * generation 0: it changed, or is not known. owner: of that generation, also if it has ended; 0:
-	 * not known. */
+	/* With an extension block: as it was all the while from before tail was read until behind
+	 * it; generation 0: it changed, or is not known. owner: of that generation, also if it has
+	 * ended; 0: not known. */
 	uint64_t generation;
 	uint32_t owner;
 };

@@ -168,7 +168,8 @@ struct ring_lanes {
 	uint32_t *ended;	 /* numbers to be assigned again */
 	uint32_t ended_count;
 	uint32_t *
-		again; /* lanes that began again and were not yet returned by ring_lanes_begins_again() */
+		/* lanes that began again and were not yet returned by ring_lanes_begins_again() */
+		again;
 	uint32_t again_count;
 };
 

@@ -79,8 +79,9 @@ uint32_t ring_source_open_files(const struct ring_source *s);
 /* The ring that filled fastest, by the looks since the last call. */
 struct ring_pace {
 	uint64_t
-		lap_ns; /* time in which all of it is overwritten; UINT64_MAX: no word was written */
-	double fill;	/* the share of it that was written from one look to the next; 1: a loss */
+		/* time in which all of it is overwritten; UINT64_MAX: no word was written */
+		lap_ns;
+	double fill; /* the share of it that was written from one look to the next; 1: a loss */
 };
 void ring_source_pace(struct ring_source *s, struct ring_pace *ret);
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Stacks in the session of C code, of what BPF programs have recorded of them (bpf/c_stack.bpf.h). They
- * are unwound as elf/unwind.h has it: a stack ends before the first address that is in no code, or is
- * not behind a call; unless that is at the program's or the thread's start, it has an outermost frame that
- * says so.
+ * Stacks in the session of C code, of what BPF programs have recorded of them (bpf/c_stack.bpf.h).
+ * They are unwound as elf/unwind.h has it: a stack ends before the first address that is in no
+ * code, or is not behind a call; unless that is at the program's or the thread's start, it has an
+ * outermost frame that says so.
  */
 #ifndef SOURCE_STACKS_C_STACK_H
 #define SOURCE_STACKS_C_STACK_H
@@ -27,8 +27,8 @@ struct c_stack_of {
 	pid_t pid;
 };
 
-/* The stack, as of code_frames_stack(), of a struct ebt_stack_memory and a struct ebt_stack_links; 0 if
- * there are fewer bytes. 0 or -ENOMEM. */
+/* The stack, as of code_frames_stack(), of a struct ebt_stack_memory and a struct ebt_stack_links;
+ * 0 if there are fewer bytes. 0 or -ENOMEM. */
 int c_stack_push(const struct c_stack_of *of, const void *payload, size_t bytes, uint32_t *ret);
 
 /* What a record has of a stack; links: NULL: none. It refers to both. */

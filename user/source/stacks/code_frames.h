@@ -41,16 +41,16 @@ int code_frames_new(struct session *session, struct code_frames **ret);
 void code_frames_free(struct code_frames *c); /* NULL is allowed */
 /* Processes' memory is read by this reader from now on, which outlives c. */
 void code_frames_read_by(struct code_frames *c, struct memory_reader *memory);
-/* Mappings of a process that has not begun yet, and of its children, are recorded: those that it does not
- * have any more are found, too. */
+/* Mappings of a process that has not begun yet, and of its children, are recorded: those that it
+ * does not have any more are found, too. */
 void code_frames_record(struct code_frames *c, pid_t pid);
 /* False: nothing is known of where a process has its code. */
 bool code_frames_has_code(const struct code_frames *c, const struct code_map *map);
 /* Often, so that no record of a mapping is lost. */
 void code_frames_poll(struct code_frames *c);
 /*
- * Lookups that take long are put off from now on, or not any more: what is returned of them means nothing,
- * and code_frames_waits() is true. The same call later may have its answer.
+ * Lookups that take long are put off from now on, or not any more: what is returned of them means
+ * nothing, and code_frames_waits() is true. The same call later may have its answer.
  */
 void code_frames_put_off(struct code_frames *c, bool puts_off);
 /* A lookup was put off since the last call. */
@@ -60,7 +60,8 @@ void code_frames_hurry(struct code_frames *c);
 
 /*
  * Reads the mappings of a process, unless that was done less than 100 ms ago, `soon`: 1 ms, or took
- * long. Of one that has ended the last ones stay. Modules are opened now, as they may be gone later.
+ * long. Of one that has ended the last ones stay. Modules are opened now, as they may be gone
+ * later.
  */
 void code_map_read(struct code_frames *c, struct code_map *map, pid_t pid, bool soon);
 void code_map_done(struct code_map *map);
@@ -80,7 +81,8 @@ struct code_stack {
  */
 int code_frames_stack(struct code_frames *c, struct code_map *map, pid_t pid,
 		      const struct code_stack *s, uint32_t *ret);
-/* How the stack is unwound from an address, which the function returns to unless it is the innermost. */
+/* How the stack is unwound from an address, which the function returns to unless it is the
+ * innermost. */
 struct unwind_rule code_frames_unwind(struct code_frames *c, struct code_map *map, pid_t pid,
 				      uint64_t address, bool is_innermost);
 

@@ -87,7 +87,8 @@ static uint32_t extend(struct session *s, uint32_t stack, uint32_t frame)
 	return more;
 }
 
-/* Extends a stack by the C that has `frames` frames of OCaml inside, of the first *left. 0 or -ENOMEM. */
+/* Extends a stack by the C that has `frames` frames of OCaml inside, of the first *left. 0 or
+ * -ENOMEM. */
 static int extend_c(struct code_frames *c, struct code_map *map, pid_t pid,
 		    const struct ocaml_stack *s, size_t frames, size_t *left, uint32_t *stack)
 {

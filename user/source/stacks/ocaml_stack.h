@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Stacks in the session of OCaml native code, whose frames have descriptors (bpf/abi.h). Frames are
- * named by the descriptors' debug information (runtime/ocaml/frames.h), else by symbols; glue that the
- * compiler makes is left out. A stack
- * may have a frame outside of all others that is only a name.
+ * named by the descriptors' debug information (runtime/ocaml/frames.h), else by symbols; glue that
+ * the compiler makes is left out. A stack may have a frame outside of all others that is only a
+ * name.
  */
 #ifndef SOURCE_STACKS_OCAML_STACK_H
 #define SOURCE_STACKS_OCAML_STACK_H

@@ -187,13 +187,15 @@ static void test_cut(void)
 	e.frame = same;
 	e.frames = 400000;
 	ebt_memtrace_write(w, &e);
-	/* As memtrace's writer: a miss, 1,359 runs of 256, the last of which ends at the limit, a hit. */
+	/* As memtrace's writer: a miss, 1,359 runs of 256, the last of which ends at the limit, a
+	 * hit. */
 	is(400000 - ebt_memtrace_writer_cut(w), 1 + 1359 * 256 + 1,
 	   "of one code again and again as many frames are written as memtrace writes");
 	free(memory);
 }
 
-/* The trace as an older writer's: no domain in the heads of packets, no context before version 2. */
+/* The trace as an older writer's: no domain in the heads of packets, no context before version
+ * 2. */
 static size_t to_version(const struct model *m, uint16_t version, uint8_t *to)
 {
 	uint8_t *at = to;

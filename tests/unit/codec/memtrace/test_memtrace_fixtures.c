@@ -205,8 +205,8 @@ static void check_trace(const char *name)
 	free(trace.data);
 }
 
-/* A clock that steps back by 5 ms, 2 s, an hour and 40 s: memtrace's own reader refuses the trace. The
- * truth is that of the same trace with a clock that does not step. */
+/* A clock that steps back by 5 ms, 2 s, an hour and 40 s: memtrace's own reader refuses the trace.
+ * The truth is that of the same trace with a clock that does not step. */
 static void check_stepped(void)
 {
 	struct bytes trace = unpack("tests/data/memtrace/stepped.ctf.xz");

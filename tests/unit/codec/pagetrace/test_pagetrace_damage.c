@@ -8,7 +8,8 @@
 #define HEAP 0xc000000000ull
 #define ONES UINT64_MAX
 
-/* Words: a P, a time, events of one page and the first ones of those of many. The pages are letters. */
+/* Words: a P, a time, events of one page and the first ones of those of many. The pages are
+ * letters. */
 #define P(p)	       ((uint64_t)(int64_t)(p) << 3 | 4)
 #define T(ns)	       ((uint64_t)(ns) >> 7 << 3)
 #define AT(name)       (HEAP + (uint64_t)((name) - 'a') * 8192)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Lanes of page traces, and their merge: against a sort of what the reader of the file's order has. */
+/* Lanes of page traces, and their merge: against a sort of what the reader of the file's order
+ * has. */
 #include <malloc.h>
 
 #include "tests/random.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Files that appear in a directory of rings: each that may be one of ours is opened before its process
- * can remove it, or counted as missed. */
+/* Files that appear in a directory of rings: each that may be one of ours is opened before its
+ * process can remove it, or counted as missed. */
 #include "engine/live/ring_births.h"
 
 #include <fcntl.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The end of a program that is held by ptrace while its probes are made: each stop is reported to its
- * parent, whatever that asks for, and is no end. */
+/* The end of a program that is held by ptrace while its probes are made: each stop is reported to
+ * its parent, whatever that asks for, and is no end. */
 #include "engine/program/program.h"
 #include "proc/hold.h"
 #include "tests/tap.h"

@@ -9,7 +9,8 @@
 #define EACH	 100
 
 #define FIRST_NS 1000ull
-/* Children in any order of their times: the oldest object is neither the first child's nor the last's. */
+/* Children in any order of their times: the oldest object is neither the first child's nor the
+ * last's. */
 #define BEGIN_NS(n) (FIRST_NS + (n)*7919ull % CHILDREN * 1000)
 
 /* A child that allocates at one of two sites, and collects every second object. */

@@ -262,7 +262,8 @@ static void test_long(void)
 	free(r);
 }
 
-/* At the begin of a stream, at its limit, cut by a loss; the time after it passes without events. */
+/* At the begin of a stream, at its limit, cut by a loss; the time after it passes without
+ * events. */
 static void test_edges(void)
 {
 	struct run *r = begin(&usual);
@@ -340,7 +341,8 @@ static void test_oldest(void)
 	free(r);
 }
 
-/* What a watch is asked for at each block's begin is as large as what is open, in a run of days too. */
+/* What a watch is asked for at each block's begin is as large as what is open, in a run of days
+ * too. */
 static void test_open(void)
 {
 	struct run *r = begin(&usual);

@@ -51,8 +51,8 @@ static const struct mem_diff_site *site(const struct mem_diff *d, const char *na
 static const double all[] = {1, 1}, some[] = {0.01, 0.01};
 static const uint64_t second[] = {1000000000, 1000000000};
 
-/* No sample is an amount, too: by 4 samples, each of which stands for 100 words, a site may have been
- * there before. */
+/* No sample is an amount, too: by 4 samples, each of which stands for 100 words, a site may have
+ * been there before. */
 static void test_none(void)
 {
 	static const uint64_t before[] = {0, 0, 1000}, after[] = {4, 40, 1000};

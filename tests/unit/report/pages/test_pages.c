@@ -311,7 +311,8 @@ static void test_occupancy(void)
 	struct pages_model m;
 	struct pages_occupancy o;
 	begin(&m);
-	/* Huge pages: full; one page of P 2 and one of P 3 in free ones; half; scavenged; unseen. */
+	/* Huge pages: full; one page of P 2 and one of P 3 in free ones; half; scavenged;
+	 * unseen. */
 	FEED(&m, {10, 0, A, 0, 256}, {20, 0, A, 256, 256}, {30, 0, F, 256, 256}, {40, 2, A, 300, 1},
 	     {50, 3, A, 310, 1}, {60, 3, A, 312, 1}, {70, 0, A, 512, 128}, {80, 0, A, 640, 128});
 	FEED(&m, {90, 0, F, 640, 128}, {100, 0, S, 640, 128}, {110, 0, A, 1024, 256},

@@ -39,8 +39,8 @@ static void test_bytecode(void)
 	}
 }
 
-/* A program with the two strings of a runtime of OCaml 5 behind each other, so that the second NUL is
- * byte `at`. */
+/* A program with the two strings of a runtime of OCaml 5 behind each other, so that the second NUL
+ * is byte `at`. */
 static bool is_stripped(size_t at, const char *first, const char *second)
 {
 	static char data[1 << 20];

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * The reader of BPF's ring buffer, on a file that is laid out as the kernel lays out its buffer: the
- * page of the reader, that of the writer, the data, and the data again.
+ * The reader of BPF's ring buffer, on a file that is laid out as the kernel lays out its buffer:
+ * the page of the reader, that of the writer, the data, and the data again.
  */
 #include "source/bpf/channel.h"
 #include "tests/tap.h"

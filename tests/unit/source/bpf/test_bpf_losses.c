@@ -161,8 +161,8 @@ struct made {
 /* What an event's time hides from the reader: how many of its lane had been dropped before it. */
 static uint64_t dropped_before[EVENTS];
 
-/* Each thread takes a time, may be interrupted, then reserves a record, and may be interrupted again
- * before it reads the count. Returns how many events were dropped. */
+/* Each thread takes a time, may be interrupted, then reserves a record, and may be interrupted
+ * again before it reads the count. Returns how many events were dropped. */
 static uint32_t make(struct made *ret, uint32_t *ret_count)
 {
 	struct {
@@ -256,7 +256,8 @@ static void test_model(uint32_t domains, bool last_first)
 			bool of_domain = made[i].lane < domains;
 			receive(0, of_domain ? (uint16_t)made[i].lane : EBT_NO_DOMAIN,
 				of_domain ? 100 : made[i].lane, made[i].ts, made[i].dropped);
-			/* A poll counts before it reads, and its time is no later than its count. */
+			/* A poll counts before it reads, and its time is no later than its
+			 * count. */
 			if (!any(50) && made[i].dropped > polled) {
 				polled = made[i].dropped;
 				bpf_losses_count(&losses, polled, made[i].ts, made[i].ts);

@@ -220,7 +220,8 @@ static void test_incarnations(void)
 	session_free(back.watch.session);
 }
 
-/* A loss of which the block that told it is damaged; of the time before the trace, if `flags` say so. */
+/* A loss of which the block that told it is damaged; of the time before the trace, if `flags` say
+ * so. */
 static void test_lost_loss(uint16_t flags)
 {
 	static struct viewer w;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A memtrace trace as a source: from a file, exactly in order of time; from a pipe, within a window. */
+/* A memtrace trace as a source: from a file, exactly in order of time; from a pipe, within a
+ * window. */
 #include "source/file/memtrace.h"
 
 #include <errno.h>
@@ -226,8 +227,8 @@ static struct model *many_domains(uint32_t domains, unsigned last, unsigned fram
 	return m;
 }
 
-/* Domains take turns, so that each one's packets are apart, and `broken` of the packets' heads are not
- * heads: what is in order, and what is lost with them, is known by the number of packets. */
+/* Domains take turns, so that each one's packets are apart, and `broken` of the packets' heads are
+ * not heads: what is in order, and what is lost with them, is known by the number of packets. */
 static void test_turns(uint32_t domains, unsigned turns, unsigned broken)
 {
 	struct model *m = many_domains(domains, 1, 0);

@@ -52,8 +52,8 @@ static void header(uint32_t domain, uint64_t head, uint64_t tail, uint64_t writi
 	forged_header(fd, &layout, domain, &r);
 }
 
-/* Looks, when rings that do not fill are looked at again, which is late where looks take long; returns
- * the time just before. */
+/* Looks, when rings that do not fill are looked at again, which is late where looks take long;
+ * returns the time just before. */
 static uint64_t look(void)
 {
 	usleep(IDLE_MAX_US);
@@ -63,8 +63,8 @@ static uint64_t look(void)
 	return before;
 }
 
-/* Where the machine has held us up for so long that a writer that has been inside an event since then
- * counts as stopped, less is held back for it. */
+/* Where the machine has held us up for so long that a writer that has been inside an event since
+ * then counts as stopped, less is held back for it. */
 static bool is_too_late(uint64_t since)
 {
 	return now_ns() - since >= STOPPED_NS;

@@ -2,9 +2,9 @@
 /*
  * The ring protocol under a weak memory model, exhaustively: x86 orders loads with loads and stores
  * with stores, so no race on it can show that a fence is missing. The writer is ring_writer.h and
- * the reader source/ring/reader.c themselves, compiled here over atomics, fences and a pread() of the
- * model's own: a fence taken out of either fails this test. So that the model is known to see, it
- * also runs with each of them switched off, and must then find a violation.
+ * the reader source/ring/reader.c themselves, compiled here over atomics, fences and a pread() of
+ * the model's own: a fence taken out of either fails this test. So that the model is known to see,
+ * it also runs with each of them switched off, and must then find a violation.
  *
  * Memory is C11's, as views: a store is a message that stays readable; a load may return any
  * message of its word that is not older than what this reader has read there (coherence) or has

@@ -13,8 +13,8 @@ struct look {
 	uint32_t tid;
 };
 
-/* The threads of the events from `pos` on, a letter each; S in `events` is a domain_spawn, L one behind
- * a loss. */
+/* The threads of the events from `pos` on, a letter each; S in `events` is a domain_spawn, L one
+ * behind a loss. */
 static const char *threads(struct ring_owners *o, uint64_t pos, const char *events)
 {
 	static char text[64];

@@ -42,7 +42,8 @@ int mem_bands_change(struct mem_bands *b, uint32_t number, const struct mem_time
 /* No more changes. Their numbers are not valid any more. */
 void mem_bands_end(struct mem_bands *b, const struct mem_timeline *t);
 
-/* The live bytes of a band at the end of a bucket; *at, which is 0 first, advances with the buckets. */
+/* The live bytes of a band at the end of a bucket; *at, which is 0 first, advances with the
+ * buckets. */
 double mem_band_live(const struct mem_band *band, uint32_t bucket, uint32_t *at);
 
 #endif

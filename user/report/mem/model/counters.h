@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The sampled allocations of each process as counters over time: bytes that are live, and bytes that
- * were promoted so far, both estimated from the samples. They change with each event; no more than
- * two values within MEM_COUNTERS_NS of the trace's time are due. A value that holds longer than that
- * always is, and the last one.
+ * The sampled allocations of each process as counters over time: bytes that are live, and bytes
+ * that were promoted so far, both estimated from the samples. They change with each event; no more
+ * than two values within MEM_COUNTERS_NS of the trace's time are due. A value that holds longer
+ * than that always is, and the last one.
  *
  * It keeps the live objects of a process.
  */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Compares what two models of mem allocated, or what of it is alive, by site. A site is a function: name and file, as the
- * positions in it change with the source. A frame that was not resolved is its address.
+ * Compares what two models of mem allocated, or what of it is alive, by site. A site is a function:
+ * name and file, as the positions in it change with the source. A frame that was not resolved is
+ * its address.
  *
  * The models may be of different sessions, one freed before the other is read: the diff has its own
  * strings. Values are bytes, bytes in a second, or shares of all bytes in per cent, each with its

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Selects sampled objects. Conditions on functions and files are decided once for a backtrace, those
- * on domain and size once for an allocation, and those on the lifetime when the object is collected;
- * one that is alive has lived as long as it is old.
+ * Selects sampled objects. Conditions on functions and files are decided once for a backtrace,
+ * those on domain and size once for an allocation, and those on the lifetime when the object is
+ * collected; one that is alive has lived as long as it is old.
  */
 #ifndef REPORT_MEM_MODEL_FILTER_H
 #define REPORT_MEM_MODEL_FILTER_H

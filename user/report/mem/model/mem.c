@@ -128,8 +128,8 @@ static inline uint8_t source_of(const struct ebt_event *ev)
 	return ev->id < MEM_SOURCES ? (uint8_t)ev->id : EBT_ALLOC_EXTERNAL;
 }
 
-/* The sum of words that no sample stands for is of objects of no size; it is known, as is a large object
- * that stands for nothing but itself. */
+/* The sum of words that no sample stands for is of objects of no size; it is known, as is a large
+ * object that stands for nothing but itself. */
 static inline bool is_exact(const struct mem_process *p, const struct ebt_event *ev)
 {
 	return p->periodic && p->scale.weighted &&

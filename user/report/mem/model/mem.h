@@ -7,8 +7,9 @@
  * backtraces and of live sampled objects, not with the length of the run or the number of processes
  * that ended.
  *
- * Object ids are those of a process. A promotion or a collection of an object of which no allocation
- * was seen is counted apart, and changes nothing else. Losses and damage are counted by the session.
+ * Object ids are those of a process. A promotion or a collection of an object of which no
+ * allocation was seen is counted apart, and changes nothing else. Losses and damage are counted by
+ * the session.
  */
 #ifndef REPORT_MEM_MODEL_MEM_H
 #define REPORT_MEM_MODEL_MEM_H
@@ -40,8 +41,8 @@ struct mem_options {
 	unsigned needs;			 /* of enum mem_needs */
 	struct moment until;		 /* since the begin: later events do not count */
 	const struct mem_filter *filter; /* the caller's; NULL: none */
-	/* The caller's, or NULL. With MEM_CHOICE the run makes it, without it is that of the filter's
-	 * lifetimes, made by a run over the same stream with the same `until`. */
+	/* The caller's, or NULL. With MEM_CHOICE the run makes it, without it is that of the
+	 * filter's lifetimes, made by a run over the same stream with the same `until`. */
 	struct mem_choice *choice;
 	double rate;		      /* of samples whose own is not known; 0: it is not, too */
 	struct mem_wrappers wrappers; /* of allocators, which are no sites */
@@ -76,17 +77,18 @@ int mem_model_init(struct mem_model *m, const struct session *s, const struct me
 void mem_model_done(struct mem_model *m);
 /* In order of time. 0 or -ENOMEM. */
 int mem_model_events(struct mem_model *m, const struct ebt_event *ev, size_t n);
-/* As forget() of struct sink_ops: what is alive stays so, as of an object that is never collected. 0
- * or -ENOMEM. */
+/* As forget() of struct sink_ops: what is alive stays so, as of an object that is never collected.
+ * 0 or -ENOMEM. */
 int mem_model_forget(struct mem_model *m, uint32_t process);
 /*
- * The numbers as if no more events came: whole until the next event. now: that moment, from which ages
- * and the time that has passed count; not known: the end. 0 or -ENOMEM.
+ * The numbers as if no more events came: whole until the next event. now: that moment, from which
+ * ages and the time that has passed count; not known: the end. 0 or -ENOMEM.
  */
 int mem_model_settle(struct mem_model *m, struct moment now);
 /*
- * Whether the model can go on after that. One with bands cannot, which are sorted then: they are of all
- * of a run. Nor one whose filter selects lifetimes: those of live objects are known at the end alone.
+ * Whether the model can go on after that. One with bands cannot, which are sorted then: they are of
+ * all of a run. Nor one whose filter selects lifetimes: those of live objects are known at the end
+ * alone.
  */
 bool mem_model_goes_on(const struct mem_model *m);
 static inline int mem_model_end(struct mem_model *m)

@@ -17,18 +17,18 @@
  * for a known rate and an unknown N), also of 0 samples; above it is the score interval (Wilson).
  *
  * Objects are estimated by the same samples: each of an object of N words stands for 1 / rate words
- * and so for 1 / (N rate) objects. Its samples are N rate on average, so the sum over all samples is
- * without bias, whatever the sizes; a share is samples / N, which can be added up before the rate is
- * known.
+ * and so for 1 / (N rate) objects. Its samples are N rate on average, so the sum over all samples
+ * is without bias, whatever the sizes; a share is samples / N, which can be added up before the
+ * rate is known.
  *
- * Samples that are taken together are no more certain than one: the interval is that of fewer samples at
- * a lower rate.
+ * Samples that are taken together are no more certain than one: the interval is that of fewer
+ * samples at a lower rate.
  *
- * Where the rate is not known there is an estimate if samples have weights, but no interval: its ends
- * are NAN.
+ * Where the rate is not known there is an estimate if samples have weights, but no interval: its
+ * ends are NAN.
  *
- * Where not all was recorded, what was allocated is at least the lower end: the other one is INFINITY. What
- * is alive may be more or less than estimated: its interval is not known.
+ * Where not all was recorded, what was allocated is at least the lower end: the other one is
+ * INFINITY. What is alive may be more or less than estimated: its interval is not known.
  *
  * A sum over processes that were sampled at different rates keeps the samples of each rate apart;
  * its interval combines theirs by the squares of their distances from the estimates.

@@ -109,8 +109,8 @@ struct mem_process {
 	char comm[32];
 	uint32_t executable, context; /* strings, held; 0: not known */
 	struct mem_scale scale;
-	/* Of periodic samples of small objects, which stand for more where they are many: their sum, and
-	 * that of their squares. */
+	/* Of periodic samples of small objects, which stand for more where they are many: their
+	 * sum, and that of their squares. */
 	double small_samples, small_squares;
 	double given_rate; /* if that of its samples is not known; 0: none */
 	bool has_weights;  /* instead of a rate */
@@ -216,8 +216,8 @@ static inline double mem_process_share(const struct mem_process *p, uint64_t sam
 	return (double)samples / (n > 1 ? n : 1);
 }
 
-/* How the process is sampled, as far as the registry knows. given_rate: that of samples whose own is
- * not known; 0: none. */
+/* How the process is sampled, as far as the registry knows. given_rate: that of samples whose own
+ * is not known; 0: none. */
 struct mem_scale mem_process_scale(const struct process *p, const struct strings *strings,
 				   double given_rate);
 /* Of the process that has this index now. */
@@ -230,8 +230,8 @@ void mem_process_doubt(struct mem_process *p);
 void mem_process_settle(struct mem_process *p);
 /* No more events of it: releases all but its rows. */
 void mem_process_end(struct mem_process *p);
-/* Adds the rows of a process that ended to a sum of such, which is one itself and was sampled alike;
- * it keeps the name if it is the same. 0 or -ENOMEM: not all was added. */
+/* Adds the rows of a process that ended to a sum of such, which is one itself and was sampled
+ * alike; it keeps the name if it is the same. 0 or -ENOMEM: not all was added. */
 int mem_process_add(struct mem_process *sum, struct mem_process *p, const struct session *s);
 static inline bool mem_process_alike(const struct mem_process *a, const struct mem_process *b)
 {

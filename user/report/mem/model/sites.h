@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The numbers of processes (process.h) by function: what a function allocates itself (it is the innermost
- * of the backtrace) and what is allocated below it. A function that is more than once in a backtrace
- * counts once. Functions are equal if name and file are; of a frame with inlined functions the
- * innermost one counts. A frame that was not resolved counts as its caller, at most two in a row;
- * else it is a function of its own. The innermost functions of a backtrace that wrap an allocator
- * (wrappers.h) count as the one that calls them, unless all of it are wrappers; so do functions
- * without a name that they call.
+ * The numbers of processes (process.h) by function: what a function allocates itself (it is the
+ * innermost of the backtrace) and what is allocated below it. A function that is more than once in
+ * a backtrace counts once. Functions are equal if name and file are; of a frame with inlined
+ * functions the innermost one counts. A frame that was not resolved counts as its caller, at most
+ * two in a row; else it is a function of its own. The innermost functions of a backtrace that wrap
+ * an allocator (wrappers.h) count as the one that calls them, unless all of it are wrappers; so do
+ * functions without a name that they call.
  *
  * A site is a function with allocations of its own, and the positions in it. Its callers are the
  * functions anywhere above it.

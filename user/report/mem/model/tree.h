@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Counts of stacks, summed up over the session's tree of stacks (session/stacks.h): what a stack and all
- * that extend it have together. The work is linear in the number of stacks that were added and of
- * those that they extend, however deep they are.
+ * Counts of stacks, summed up over the session's tree of stacks (session/stacks.h): what a stack
+ * and all that extend it have together. The work is linear in the number of stacks that were added
+ * and of those that they extend, however deep they are.
  */
 #ifndef REPORT_MEM_MODEL_TREE_H
 #define REPORT_MEM_MODEL_TREE_H
@@ -28,7 +28,8 @@ struct mem_tree {
 	uint32_t path_cap;
 };
 
-/* The stack must be held until mem_tree_clear(). 0 or -ENOMEM; done() and clear() work after either. */
+/* The stack must be held until mem_tree_clear(). 0 or -ENOMEM; done() and clear() work after
+ * either. */
 int mem_tree_add(struct mem_tree *t, const struct stacks *stacks, uint32_t stack,
 		 struct mem_count c);
 /* Once, after the last stack was added. */

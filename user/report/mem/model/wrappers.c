@@ -187,7 +187,8 @@ void mem_wrappers_plain(const char *shown, char *ret, size_t cap)
 			continue;
 		}
 		if (*from == ' ') {
-			/* A return type is before it, unless it separates an operator from a list. */
+			/* A return type is before it, unless it separates an operator from a
+			 * list. */
 			len = *s == '<' ? len : 0;
 			continue;
 		}

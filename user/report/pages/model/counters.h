@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The pages of each process's heap as counters over time: those that are allocated, free, scavenged,
- * and those allocated by each P. They change with each event; no more than two states within
- * PAGE_COUNTERS_NS of the trace's time are due. One that holds longer than that always is, and the
- * last one. It keeps a model of each heap (report/pages/model/pages.h).
+ * The pages of each process's heap as counters over time: those that are allocated, free,
+ * scavenged, and those allocated by each P. They change with each event; no more than two states
+ * within PAGE_COUNTERS_NS of the trace's time are due. One that holds longer than that always is,
+ * and the last one. It keeps a model of each heap (report/pages/model/pages.h).
  */
 #ifndef REPORT_PAGES_MODEL_COUNTERS_H
 #define REPORT_PAGES_MODEL_COUNTERS_H

@@ -2,7 +2,8 @@
 /*
  * What contradicts itself or is missing in a stream of page events. In a complete trace nothing is
  * allocated twice, freed twice or, in a heap, scavenged while it is allocated: each of these means
- * that events are missing. Violations are counted by event, unseen pages that were scavenged by page.
+ * that events are missing. Violations are counted by event, unseen pages that were scavenged by
+ * page.
  */
 #ifndef REPORT_PAGES_MODEL_DAMAGE_H
 #define REPORT_PAGES_MODEL_DAMAGE_H

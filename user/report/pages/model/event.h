@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * An event of a pipeline as the model of pages takes it. Of a runtime's heap its P is the domain; of an
- * address space it is the thread, 0: the kernel, by itself or at the end of the process.
+ * An event of a pipeline as the model of pages takes it. Of a runtime's heap its P is the domain;
+ * of an address space it is the thread, 0: the kernel, by itself or at the end of the process.
  */
 #ifndef REPORT_PAGES_MODEL_EVENT_H
 #define REPORT_PAGES_MODEL_EVENT_H
@@ -10,8 +10,9 @@
 #include <ebtrace/pagetrace.h>
 #include <stdbool.h>
 
-/* Of an address space that is watched through the kernel, not of a runtime's heap, whose markers are
- * seen by BPF, too, but have pages of 8 KiB, as no kernel has them. page_bytes: of the process. */
+/* Of an address space that is watched through the kernel, not of a runtime's heap, whose markers
+ * are seen by BPF, too, but have pages of 8 KiB, as no kernel has them. page_bytes: of the
+ * process. */
 static inline bool pages_event_of_space(const struct ebt_event *ev, uint32_t page_bytes)
 {
 	return ev->domain == EBT_NO_DOMAIN && ev->flags & EBT_F_BPF && page_bytes &&

@@ -2,13 +2,14 @@
 /*
  * The pages of a heap by address: what each one is, since when, and whose. Memory is allocated in
  * chunks of 4 MiB of addresses when a page of one is first used, 17 bytes a page, up to a limit of
- * pages. Every page of a chunk counts in one of the states, so the counts are exact at every moment.
+ * pages. Every page of a chunk counts in one of the states, so the counts are exact at every
+ * moment.
  *
- * An event is about a run of pages, so pages are not kept one by one: those of a group of 64 are cut
- * into pieces, of which all pages have the state, the time and the owner that are noted at the first
- * one. An event costs what the pieces cost that it begins, ends and covers, not what its pages would.
- * A chunk whose pages are all alike is one piece, `whole`, and has no groups until they differ, so
- * that events of many GiB cost little more than small ones.
+ * An event is about a run of pages, so pages are not kept one by one: those of a group of 64 are
+ * cut into pieces, of which all pages have the state, the time and the owner that are noted at the
+ * first one. An event costs what the pieces cost that it begins, ends and covers, not what its
+ * pages would. A chunk whose pages are all alike is one piece, `whole`, and has no groups until
+ * they differ, so that events of many GiB cost little more than small ones.
  */
 #ifndef REPORT_PAGES_MODEL_HEAP_H
 #define REPORT_PAGES_MODEL_HEAP_H
@@ -113,8 +114,8 @@ struct pages_heap {
 void pages_heap_init(struct pages_heap *h, uint32_t page_bytes, uint64_t pages_max);
 void pages_heap_done(struct pages_heap *h);
 /*
- * Makes the chunks of these pages; addr is a multiple of the page size. 0; -ERANGE: they are not all
- * below 2^48; -EFBIG: beyond the limit, nothing is changed; -ENOMEM.
+ * Makes the chunks of these pages; addr is a multiple of the page size. 0; -ERANGE: they are not
+ * all below 2^48; -EFBIG: beyond the limit, nothing is changed; -ENOMEM.
  */
 int pages_heap_reserve(struct pages_heap *h, uint64_t addr, uint64_t pages);
 /* The chunks in the order of addresses from *at on, which advances behind it; NULL at the end.
@@ -125,8 +126,8 @@ void pages_heap_cool(struct pages_heap *h);
 /* Copies pages [first, first + pages) of a chunk. */
 void pages_heap_read(const struct pages_chunk *c, uint32_t first, uint32_t pages,
 		     struct pages_page *ret);
-/* The state of a page of a chunk, and how many pages from it on are known to have it, at most `most`,
- * which is not beyond the chunk. */
+/* The state of a page of a chunk, and how many pages from it on are known to have it, at most
+ * `most`, which is not beyond the chunk. */
 enum pages_state pages_heap_piece(const struct pages_chunk *c, uint32_t page, uint32_t most,
 				  uint32_t *ret_pages);
 /* Adds the pages of a chunk, [first, first + pages), to ret, by state, and those found. */
@@ -201,7 +202,8 @@ struct pages_place {
 	uint32_t page;		   /* of the chunk: the first */
 };
 
-/* These pages are used soon: the first of them, and the one behind them, are fetched into the cache. */
+/* These pages are used soon: the first of them, and the one behind them, are fetched into the
+ * cache. */
 static inline struct pages_place pages_heap_find(const struct pages_heap *h, uint64_t addr,
 						 uint64_t pages)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The map of a heap: what the pages of each stretch of addresses were over time. Its columns are the
- * buckets of a pages_timeline, each the state at the end of its bucket; a chunk has the same number
- * of rows in each, from one a page down to one, so that all chunks together have PAGES_MAP_ROWS as
- * long as they can. Columns between which nothing happened share their memory; at most
- * 5 bytes * PAGES_TIMELINE_POINTS * max(PAGES_MAP_ROWS, chunks) are used.
+ * The map of a heap: what the pages of each stretch of addresses were over time. Its columns are
+ * the buckets of a pages_timeline, each the state at the end of its bucket; a chunk has the same
+ * number of rows in each, from one a page down to one, so that all chunks together have
+ * PAGES_MAP_ROWS as long as they can. Columns between which nothing happened share their memory; at
+ * most 5 bytes * PAGES_TIMELINE_POINTS * max(PAGES_MAP_ROWS, chunks) are used.
  */
 #ifndef REPORT_PAGES_MODEL_MAP_H
 #define REPORT_PAGES_MODEL_MAP_H
@@ -45,8 +45,9 @@ void pages_map_done(struct pages_map *m);
 /* Forgets all columns: the timeline has begun. */
 void pages_map_begin(struct pages_map *m);
 /*
- * After pages_timeline_advance(): makes the columns of buckets that have ended, of the heap as it is.
- * With `last` that of the bucket in use, too: after pages_timeline_finish(), once. 0 or -ENOMEM.
+ * After pages_timeline_advance(): makes the columns of buckets that have ended, of the heap as it
+ * is. With `last` that of the bucket in use, too: after pages_timeline_finish(), once. 0 or
+ * -ENOMEM.
  */
 int pages_map_follow(struct pages_map *m, const struct pages_timeline *t,
 		     const struct pages_heap *h, bool last);

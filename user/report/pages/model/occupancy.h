@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * How full the huge pages of 2 MiB and the chunks of 4 MiB of a heap are, and what keeps them: a unit
- * cannot be returned whole while one of its pages is allocated, and cannot be one huge page of the
- * processor while some of its memory is the system's. Units of which no page was seen do not count.
+ * How full the huge pages of 2 MiB and the chunks of 4 MiB of a heap are, and what keeps them: a
+ * unit cannot be returned whole while one of its pages is allocated, and cannot be one huge page of
+ * the processor while some of its memory is the system's. Units of which no page was seen do not
+ * count.
  */
 #ifndef REPORT_PAGES_MODEL_OCCUPANCY_H
 #define REPORT_PAGES_MODEL_OCCUPANCY_H
@@ -18,8 +19,8 @@ struct pages_units {
 	uint64_t units;
 	uint64_t empty, full;	      /* none, all of its pages are allocated */
 	uint64_t share[PAGES_SHARES]; /* of the others: by tenths that are allocated, rounded up */
-	/* Memory of all of its pages is the process's: it can be a huge page. Of some of them. Of none
-	 * of them: it is returned. */
+	/* Memory of all of its pages is the process's: it can be a huge page. Of some of them. Of
+	 * none of them: it is returned. */
 	uint64_t whole, mixed, returned;
 	/* Not empty, and at most `few` pages are allocated: how many of these, and their pages. */
 	uint32_t few;

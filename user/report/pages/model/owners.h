@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The processors of a runtime (Go's P), or threads of a process, that allocate, free and scavenge
- * pages, each with a slot of a dense index, and how many pages of each which one freed. Slot 0 is of those beyond the limit of
- * slots, together. Zeroed memory is empty.
+ * pages, each with a slot of a dense index, and how many pages of each which one freed. Slot 0 is
+ * of those beyond the limit of slots, together. Zeroed memory is empty.
  */
 #ifndef REPORT_PAGES_MODEL_OWNERS_H
 #define REPORT_PAGES_MODEL_OWNERS_H

@@ -65,8 +65,8 @@ static ALWAYS_INLINE void count_was(struct change *c, struct pages_kind kind, ui
 		c->m->heap.count[pages_found_count(kind.state)] -= pages;
 }
 
-/* Applies the event to a piece, which lies in it: the pages [first, end) of the group. Of an address
- * space pages are resident until they are returned: that frees them. */
+/* Applies the event to a piece, which lies in it: the pages [first, end) of the group. Of an
+ * address space pages are resident until they are returned: that frees them. */
 static ALWAYS_INLINE void change_piece(struct change *c, const struct part *p, unsigned first,
 				       unsigned end, enum pages_state to)
 {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The model of pages: of a stream of allocated, freed and scavenged runs of pages, what each page of
- * a heap is, and what happened to pages over time. Its input is the reader's own batches, in order of
- * time; memory grows with the pages of the heap, up to a limit, not with the length of the trace.
+ * The model of pages: of a stream of allocated, freed and scavenged runs of pages, what each page
+ * of a heap is, and what happened to pages over time. Its input is the reader's own batches, in
+ * order of time; memory grows with the pages of the heap, up to a limit, not with the length of the
+ * trace.
  *
  * Counts of pages by state are exact at every event. What happened (moved pages, peak, timeline,
  * lifetimes, churn, owners, allocations a page) counts from `from` on; the state is always that of
@@ -26,8 +27,8 @@ int pages_model_init(struct pages_model *m, const struct pages_options *o);
 void pages_model_done(struct pages_model *m);
 /* 0 or -ENOMEM. */
 int pages_model_events(struct pages_model *m, const struct ebt_pagetrace_event *ev, size_t n);
-/* The size of a process's pages that a model can have: as the process has it (0: not known; a capture
- * may have any number), else `otherwise`. */
+/* The size of a process's pages that a model can have: as the process has it (0: not known; a
+ * capture may have any number), else `otherwise`. */
 static inline uint32_t pages_page_bytes(uint32_t of_process, uint32_t otherwise)
 {
 	bool can = of_process >= PAGES_PAGE_BYTES_MIN && of_process <= 1u << PAGES_HUGE_SHIFT &&

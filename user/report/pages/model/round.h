@@ -20,7 +20,8 @@ struct pages_round {
 	uint64_t widened; /* of the events: those that begin or end within a page */
 	uint64_t without; /* of the events: those that changed no page */
 	uint64_t
-		beyond; /* of the events: those of no pages, or beyond PAGES_TRACKED_MAX; no change */
+		/* of the events: those of no pages, or beyond PAGES_TRACKED_MAX; no change */
+		beyond;
 };
 
 void pages_round_init(struct pages_round *r);

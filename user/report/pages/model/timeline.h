@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The pages of a heap by state over time, in buckets of one width. When the buckets are used up, the
- * width is doubled and pairs of them become one: memory is bounded, whatever the length of the run.
- * A bucket is filled when the next one begins, or at the end. Zeroed memory is an empty one.
+ * The pages of a heap by state over time, in buckets of one width. When the buckets are used up,
+ * the width is doubled and pairs of them become one: memory is bounded, whatever the length of the
+ * run. A bucket is filled when the next one begins, or at the end. Zeroed memory is an empty one.
  */
 #ifndef REPORT_PAGES_MODEL_TIMELINE_H
 #define REPORT_PAGES_MODEL_TIMELINE_H

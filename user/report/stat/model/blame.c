@@ -529,8 +529,8 @@ int blame_snapshot(const struct blame *b, struct blame_sums *ret)
 	return 0;
 }
 
-/* The last moment at which it is known whether the present thread of a lane has a CPU: a switch is recorded
- * when the thread runs again. */
+/* The last moment at which it is known whether the present thread of a lane has a CPU: a switch is
+ * recorded when the thread runs again. */
 static uint64_t known_until(const struct blame *b, const struct blamed *of, const struct lane *l,
 			    uint32_t tid)
 {

@@ -56,7 +56,8 @@ static inline int stat_sets_use(struct stat_sets *sets, struct stat_lane *l, boo
 }
 /* Brings a lane that has been used before up to date; it is going to be used. */
 void stat_sets_wake(struct stat_lane *l);
-/* Copies a lane as it is when it is up to date; the lane itself sleeps on. The copy is in no set. */
+/* Copies a lane as it is when it is up to date; the lane itself sleeps on. The copy is in no
+ * set. */
 void stat_sets_view(struct stat_lane *l, struct stat_lane *ret);
 /* A hole of all LIVE lanes of a process that no ring holds; anywhere: of all LIVE ones. 0 or
  * -ENOMEM. */

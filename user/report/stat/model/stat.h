@@ -78,8 +78,8 @@ static inline struct stat_marks stat_model_marks(struct stat_model *m, uint64_t 
 {
 	return stat_progress_at(&m->progress, now_ns);
 }
-/* No more events come: makes the numbers of all processes final as of a moment; a snapshot behind it
- * shares their lanes. 0 or -ENOMEM. */
+/* No more events come: makes the numbers of all processes final as of a moment; a snapshot behind
+ * it shares their lanes. 0 or -ENOMEM. */
 int stat_model_end(struct stat_model *m, struct moment now);
 /*
  * Makes the numbers of a process final as of a moment (stat_process_end()): the time of its lanes

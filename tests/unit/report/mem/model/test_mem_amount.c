@@ -187,8 +187,8 @@ static void test_weights(void)
 	   "the rate that is given is that of such samples");
 }
 
-/* 400 samples of a period of 1000 words: of small objects eight at once, of a large one, and words that
- * none of them stands for. Or the words themselves, of which the large object has one more. */
+/* 400 samples of a period of 1000 words: of small objects eight at once, of a large one, and words
+ * that none of them stands for. Or the words themselves, of which the large object has one more. */
 static void test_periodic(const char *parameters, bool words)
 {
 	struct mem_fixture x;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The numbers of mem as of a moment are those of a model that gets the events up to then alone, and the
- * model goes on as one that was never asked.
+ * The numbers of mem as of a moment are those of a model that gets the events up to then alone, and
+ * the model goes on as one that was never asked.
  */
 #include "tests/random.h"
 #include "tests/tap.h"

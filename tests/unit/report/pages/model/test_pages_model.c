@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The model of pages against a naive one, an array of pages, with random events, right and wrong. */
+/* The model of pages against a naive one, an array of pages, with random events, right and
+ * wrong. */
 #include "report/pages/model/alive.h"
 #include "report/pages/model/fragmentation.h"
 #include "report/pages/model/heat.h"
@@ -350,7 +351,8 @@ static void check_all(const struct pages_model *m, const struct naive *n)
 	check_matrix(m, n);
 }
 
-/* from: not 0: what happened counts from then on. chunks: of so many events one is of whole chunks. */
+/* from: not 0: what happened counts from then on. chunks: of so many events one is of whole
+ * chunks. */
 static void test_random(uint64_t seed, uint64_t from, unsigned chunks)
 {
 	static struct naive n;

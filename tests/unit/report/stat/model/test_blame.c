@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What pauses were made of, from begins, ends and intervals without a CPU. Times are in microseconds. */
+/* What pauses were made of, from begins, ends and intervals without a CPU. Times are in
+ * microseconds. */
 #include "report/parts/ids.h"
 #include "report/parts/off_cpu.h"
 #include "report/stat/model/blame.h"
@@ -381,7 +382,8 @@ static void test_threads(void)
 }
 
 /* A pause of 100 us of domain 0, in which the kernel counted a wait for a CPU, voluntary switches
- * and 20 us of page faults; known: intervals are, and one of 10 us before its end was a wait for a CPU. */
+ * and 20 us of page faults; known: intervals are, and one of 10 us before its end was a wait for a
+ * CPU. */
 static struct blame_pause counted(bool known, uint64_t delay_us, uint64_t voluntary)
 {
 	struct run r;

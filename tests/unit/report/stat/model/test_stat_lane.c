@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The table of report/stat/model/lane.h, cell by cell: a lane is brought into a state, an event comes, and the
- * state and the time behind it are compared. Times are in microseconds: its process is recorded
- * from 100, the lane ended its last time at 300, the event comes at 500, a loss began at 400.
+ * The table of report/stat/model/lane.h, cell by cell: a lane is brought into a state, an event
+ * comes, and the state and the time behind it are compared. Times are in microseconds: its process
+ * is recorded from 100, the lane ended its last time at 300, the event comes at 500, a loss began
+ * at 400.
  */
 #include "report/stat/model/lane.h"
 
