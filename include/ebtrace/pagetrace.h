@@ -8,9 +8,9 @@
  * A trace is a sequence of 64-bit little-endian words, by their low 2 bits:
  *
  *	0	bit 2 clear: time, base = (word >> 3) << 7 ns; bit 2 set: P, (int64_t)word >> 3
- *	1 2 3	allocated, freed, scavenged: bits 48-63 the time since the base in 128 ns, 13-47 the
- *		address, 3-12 the number of pages, 2 large: the number of pages, 1024 or more, is the
- *		next word instead
+ *	1 2 3	allocated, freed, scavenged: bits 48-63 the time since the base in 128 ns,
+ *		13-47 the address, 3-12 the number of pages, 2 large: the number of pages, 1024 or
+ *		more, is the next word instead
  *
  * and of blocks: P, time, events and times, at most EBT_PAGETRACE_BLOCK_BYTES. A block is one P's;
  * in a P the order of the file is the order of time. What happened before there was a P is written

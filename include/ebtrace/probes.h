@@ -19,8 +19,8 @@
  *   EBTRACE_PRESERVE     keep the file at exit
  *   EBTRACE_LOG_WSIZE    words of a ring, as a power of two: 9 to 27, default 16
  *   EBTRACE_MAX_DOMAINS  rings: 1 to 4096, default 128
- *   EBTRACE_PAGETRACE    write a page trace to this file: see ebt_page_trace_start(). The variable is
- *                        then removed from the environment: programs that this one starts would
+ *   EBTRACE_PAGETRACE    write a page trace to this file: see ebt_page_trace_start(). The variable
+ *                        is then removed from the environment: programs that this one starts would
  *                        overwrite the file. Why it cannot be written is one line on stderr and the
  *                        result of ebt_page_trace_stop(); a FIFO's reader is waited for up to 10 s.
  * A value out of its range is replaced by the nearest limit.

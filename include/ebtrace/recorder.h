@@ -8,8 +8,8 @@
  *   NAMESPACE  the inode of its namespace of pids: its number alone may be that of another process
  *   FILTERS    seccomp filters that ebtrace is under itself
  *   RATE       the probability that a word of 8 bytes is sampled
- *   FLAGS      EBT_RECORDER_CHILDREN: what its children run is recorded, too; EBT_RECORDER_IS_CHILD:
- *              the process is not the one that ebtrace started
+ *   FLAGS      EBT_RECORDER_CHILDREN: what its children run is recorded, too;
+ *              EBT_RECORDER_IS_CHILD: the process is not the one that ebtrace started
  *   DIR        an existing directory
  * The library takes both out of the environment before the program begins, so that neither it nor
  * its children see them, and puts them into that of a program that is to be recorded next.

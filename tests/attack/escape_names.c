@@ -5,7 +5,7 @@
  * every name that a file or a process can choose.
  *
  *   escape_names rings DIR      writes DIR/1.events and more: producer, runtime, user events
- *   escape_names capture FILE   writes a capture: source, producers, runtimes, programs, user events
+ *   escape_names capture FILE   a capture: source, producers, runtimes, programs, user events
  *   escape_names asm            prints an assembler file: markers' providers, names, arguments
  *   escape_names comms          starts a process for each piece, called like it, until stdin ends
  *   escape_names dir            prints all of it as one name of a directory

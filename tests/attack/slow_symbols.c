@@ -4,8 +4,8 @@
  * kB, a unit for each of forty functions, in which hundreds of functions share a list of thousands
  * of ranges.
  *
- *   slow_symbols    prints "ready"; for each line of its input it emits a thousand phases and prints
- *                   "done". Each phase has these functions in its stack
+ *   slow_symbols    prints "ready"; for each line of its input it emits a thousand phases and
+ *                   prints "done". Each phase has these functions in its stack
  */
 #include <ebtrace/probes.h>
 #include <stdio.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * offcpu FILE STEP...: does not run, for a known reason in each step, and prints of each
- *	step tid begin_ns end_ns switches wait_ns off_ns syscall waker voluntary involuntary minor major
+ *	step tid begin_ns end_ns switches wait_ns off_ns syscall waker voluntary involuntary
+ *	minor major
  * by CLOCK_MONOTONIC, getrusage, /proc/self/task/TID/schedstat and the thread's CPU time: what the
  * kernel has counted from begin to end. syscall, waker: -1 where there is none. `stop` stops it.
  * In tests/prog/blamed each step is a pause, too.

@@ -19,13 +19,17 @@ static struct ocaml_runtime r;
  * found is marked `here_NAME`. */
 #define FUNCTION(name, body) ".globl " name "\n.type " name ",@function\n" name ":\n" body "ret\n"
 #define TEXT		     ".text\n.globl _start\n_start:\n"
-#define FLAG		     ".data\n.balign 8\n.globl runtime_events_enabled\nruntime_events_enabled:\n.quad 0\n"
+#define FLAG                                                \
+	".data\n.balign 8\n.globl runtime_events_enabled\n" \
+	"runtime_events_enabled:\n.quad 0\n"
 #define STATE                                                                            \
 	".section .tdata,\"awT\",@progbits\n.balign 16\n.quad 1, 2\n.globl caml_state\n" \
 	".type caml_state,@object\n.size caml_state,8\ncaml_state:\n.quad 0\n.text\n"
 #define TESTS_FLAG "mov runtime_events_enabled(%rip), %rax\ntest %rax, %rax\n"
 /* Begin and end of a plain runtime, and the mark of a release. */
-#define PLAIN	   FUNCTION("caml_ev_begin", TESTS_FLAG "je 1f\n1:\n") FUNCTION("caml_ev_end", "nop\n")
+#define PLAIN                                               \
+	FUNCTION("caml_ev_begin", TESTS_FLAG "je 1f\n1:\n") \
+	FUNCTION("caml_ev_end", "nop\n")
 #define MARK(name) ".globl " name "\n" name ":\nret\n"
 
 static int read_program(const char *text, const char *flags)
