@@ -224,7 +224,7 @@ $(O)/tests/fuzz/%: $(O)/tests/fuzz/%.o $(O)/libuser.a
 clean: ## remove what was built
 	$(Q)rm -rf $(O)
 
-.PHONY: all help completions man pictures clean deps demo check nightly bench fuzz lint install uninstall deb golden tests unit-tests
+.PHONY: all help completions man pictures clean deps demo check test nightly bench fuzz lint install uninstall deb golden tests unit-tests
 # The program with one kind more in the list: only what is made of the list's kinds is another.
 KINDS_OBJ := $(O)/kinds/user/session/kinds.o $(O)/kinds/user/codec/capture/block.o
 $(O)/kinds/%.o: EBT_CFLAGS := -Itests/kinds $(EBT_CFLAGS)
@@ -283,6 +283,10 @@ check: deps ## run every test
 	@$(MAKE) -j$(JOBS) O=$(O)/tsan SAN=thread FOLDERS='base codec session elf proc source/ring' $(O)/tsan/tests/unit/source/ring/test_ring_race
 	@$(MAKE) -j$(JOBS) fuzzers cross-tests
 	@O=$(O) CI=$(CI) FUZZ_SECONDS=$(FUZZ_SECONDS) tests/run.sh
+
+test: ## run the unit and command-line tests alone
+	@$(MAKE) -j$(JOBS) tests
+	@O=$(O) CI=$(CI) tests/run.sh daily
 
 # For hours. KERNELS=6.1 and TESTS="tests/live/37-blame.t ..." choose.
 nightly: PACKAGES += npm # gets speedscope
