@@ -60,6 +60,25 @@ done
 is "$(jq -s --argjson pid "$ring" '[.[] | select(.pid == $pid and .kind == "lost" and (.history | not))] | length' "$TMP/there/out.ndjson")" 0 \
 	"nothing is lost of one that was there"
 
+# A library that a program loads when it has run for long: it is read once a second by then.
+cat >"$TMP/loads.py" <<-END
+	import ctypes, sys, time
+	time.sleep(2)
+	probes = ctypes.CDLL(sys.argv[1])
+	for i in range(2000):
+	    probes.ebt_emit_begin(11)
+	    probes.ebt_emit_end(11)
+	    time.sleep(0.001)
+END
+cp "$O/libebtrace-probes.so" "$TMP/probes.so"
+inside loads "python3 $TMP/loads.py $TMP/probes.so & echo \$! >late
+	sleep 0.3; $ebtrace -a -d 4s -f ndjson -o out.ndjson"
+is $status 0 "a program loads a library with markers" || diag "$(<"$TMP/loads/err")"
+is "$(jq -s --argjson pid "$(<"$TMP/loads/late")" '[.[] | select(.pid == $pid)] | (map(select(.kind == "begin")) | length > 200)
+	and ([.[] | select(.kind == "lost")] | length == 1 and (.[0] | .ts - .since < 1500000000))' "$TMP/loads/out.ndjson")" true \
+	"it is found within a second and traced, the time until then is a loss" ||
+	jq -c --argjson pid "$(<"$TMP/loads/late")" 'select(.pid == $pid) | select(.kind != "end")' "$TMP/loads/out.ndjson" | head -5
+
 inside stat "$ebtrace stat --json -a -d 0.5s -o out.json"
 is $status 0 "stat -a" || diag "$(<"$TMP/stat/err")"
 is "$(jq -r '[.processes[] | select(.pauses.count > 50) | .pid] | sort | join(" ")' "$TMP/stat/out.json")" \

@@ -30,9 +30,9 @@
 struct bystander {
 	pid_t pid;
 	uint64_t start_ticks, vm_bytes;
-	uint64_t first_ns, read_ns;
-	bool was_there; /* before the run */
-	bool never;	/* it cannot have anything */
+	uint64_t first_ns, read_ns, before_ns; /* the last read, and the one before it; 0: none */
+	bool was_there;			       /* before the run */
+	bool never;			       /* it cannot have anything */
 };
 
 /* As /proc lists them: by pid. */
@@ -51,6 +51,7 @@ struct everyone {
 	struct traced *traced;
 	struct inspect *inspect;
 	uint64_t period_ns, due_ns;
+	uint64_t pass_ns, before_ns;   /* the begin of this pass, and of the one before it */
 	bool is_first;		       /* the pass before the run */
 	bool starved;		       /* not all could be traced, for want of descriptors */
 	struct bystanders before, now; /* of the pass before, and of this one so far */
@@ -139,6 +140,7 @@ static bool is_due(const struct everyone *e, struct bystander *b, uint64_t now)
 	if (is_other)
 		*b = (struct bystander){.pid = b->pid, .first_ns = now, .was_there = e->is_first};
 	bool changed = is_other || stat.vm_bytes != b->vm_bytes;
+	b->before_ns = b->read_ns;
 	b->start_ticks = stat.start_ticks;
 	b->vm_bytes = stat.vm_bytes;
 	b->read_ns = now;
@@ -146,17 +148,16 @@ static bool is_due(const struct everyone *e, struct bystander *b, uint64_t now)
 	return changed && !b->never;
 }
 
-/* executed_ns: its program was begun then; 0: with it. A child of a traced process is there
- * already, if its fork was reported. 0 or -errno. */
-static int trace(struct everyone *e, pid_t pid, uint64_t executed_ns, bool was_there)
+/* since_ns: it has not been watched since then, if it has done something; 0: since before the run. A
+ * child of a traced process is there already, if its fork was reported. 0 or -errno. */
+static int trace(struct everyone *e, pid_t pid, uint64_t since_ns, bool was_there)
 {
-	struct session *session = e->engine->session;
 	int err = traced_add_found(e->traced, pid, 0);
 	struct traced_process *p = err ? NULL : traced_find(e->traced, pid);
 	if (p && was_there)
-		processes_at(&session->processes, p->process)->begun_in_run = false;
-	else if (p)
-		p->born_ns = executed_ns ? executed_ns : traced_usage_began_ns(&p->usage, session);
+		processes_at(&e->engine->session->processes, p->process)->begun_in_run = false;
+	if (p)
+		p->born_ns = since_ns;
 	if (err != -EMFILE && err != -ENFILE)
 		return err == -ESRCH ? 0 : err;
 	if (!e->starved)
@@ -202,6 +203,12 @@ static struct bystander *recall(struct everyone *e, pid_t pid)
 	return b;
 }
 
+/* It had nothing when it was read before, or was not there. */
+static uint64_t unwatched_since(const struct everyone *e, const struct bystander *b)
+{
+	return b->before_ns || b->was_there ? b->before_ns : e->before_ns;
+}
+
 static int look_at(pid_t pid, void *ctx)
 {
 	struct everyone *e = ctx;
@@ -210,7 +217,9 @@ static int look_at(pid_t pid, void *ctx)
 	struct bystander *b = recall(e, pid);
 	if (!b)
 		return -ENOMEM;
-	return is_due(e, b, now_ns()) && can_be_traced(e, pid) ? trace(e, pid, 0, b->was_there) : 0;
+	if (!is_due(e, b, now_ns()) || !can_be_traced(e, pid))
+		return 0;
+	return trace(e, pid, unwatched_since(e, b), b->was_there);
 }
 
 int everyone_scan(struct everyone *e)
@@ -219,6 +228,8 @@ int everyone_scan(struct everyone *e)
 	int err = e ? look_at_executed(e) : 0;
 	if (!e || err || begin < e->due_ns)
 		return err;
+	e->before_ns = e->pass_ns;
+	e->pass_ns = begin;
 	struct bystanders last = e->before;
 	e->before = e->now;
 	e->now = last;
