@@ -14,7 +14,7 @@
 #define US_NS	      1000
 #define POSITIONS_MAX 255
 #define UNKNOWN_NAME  "??"
-/* Codes of frames without an address, or whose address another frame has. */
+/* Codes of frames without an address, and of frames that share the address of another frame. */
 #define MADE_CODE   (1ll << 61)
 #define ADDRESS_MAX ((1ull << 61) - 1)
 
@@ -23,7 +23,7 @@ struct domain {
 	struct ebt_memtrace_writer *writer; /* in memory of its own */
 	uint64_t last_us;
 	uint32_t stack; /* of the last alloc, held */
-	/* Its frames, and those of the next one. */
+	/* The frames of that stack, and of the next one. */
 	uint32_t *frame, *next;
 	size_t depth, cap;
 	int64_t *codes; /* cap of them */
@@ -280,7 +280,7 @@ static int memtrace_events(struct sink *k, const struct ebt_event *ev, size_t n)
 	return m->err;
 }
 
-/* Its index may mean another process from now on. */
+/* The index may be assigned to another process from now on. */
 static int memtrace_forget(struct sink *k, uint32_t process)
 {
 	struct memtrace *m = (struct memtrace *)k;

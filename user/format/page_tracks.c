@@ -24,7 +24,7 @@ static int put(struct page_tracks *t, const struct page_counters_state *s, uint3
 								     .value = pages});
 }
 
-/* Pages that a P allocated and nobody has freed. */
+/* Pages that a P allocated and no P has freed. */
 static uint64_t pages_of(const struct pages_owners *o, uint32_t slot)
 {
 	uint64_t freed = 0;

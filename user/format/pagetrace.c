@@ -77,7 +77,8 @@ static int put(void *ctx, const struct ebt_pagetrace_event *e)
 	return err == -EINVAL ? 0 : err;
 }
 
-/* Of an address space with pages of 8 KiB or more: what it returns was resident. */
+/* An event of an address space with pages of 8 KiB or more. Pages that are scavenged were resident:
+ * a free comes before. */
 static int put_space(struct pagetrace *t, const struct ebt_pagetrace_event *e)
 {
 	struct ebt_pagetrace_event freed = *e;
@@ -144,7 +145,7 @@ static int pagetrace_events(struct sink *k, const struct ebt_event *ev, size_t n
 	return t->err;
 }
 
-/* Its index may mean another process from now on. */
+/* The index may be assigned to another process from now on. */
 static int pagetrace_forget(struct sink *k, uint32_t process)
 {
 	struct pagetrace *t = (struct pagetrace *)k;

@@ -20,8 +20,7 @@
 #define ROWS_SITES   200000u   /* of allocations */
 #define ROWS_THREADS 10000000u /* + tid, 0: not known */
 #define ROWS_OFFCPU  20000000u /* + tid: when the thread does not run */
-/* Stands for the process of events whose process is not known. Linux has no such pid; viewers hide
- * pid 0. */
+/* The pid of events without a known process. Linux has no such pid; viewers hide pid 0. */
 #define ROWS_NO_PID 4194304u
 
 #define ROWS_NAME_BYTES 48
@@ -56,8 +55,8 @@ void rows_init(struct rows *r, const struct session *s);
 void rows_done(struct rows *r);
 /* The row of a lane; *ret_new: it was not known before. NULL: -ENOMEM, also of lane 0. */
 struct row *rows_of_lane(struct rows *r, uint32_t lane, bool *ret_new);
-/* The same of an event's lane; of a loss the row of the losses of its domain, of an EBT_OFFCPU the
- * row of its thread off CPU. */
+/* The row of an event: of a loss the row of the losses of its domain, of an EBT_OFFCPU the row of
+ * its thread off CPU, of any other event that of its lane. Otherwise as rows_of_lane(). */
 struct row *rows_of(struct rows *r, const struct ebt_event *ev, bool *ret_new);
 /* Releases the rows and the name of a process that has ended. */
 void rows_forget(struct rows *r, uint32_t process);

@@ -57,12 +57,12 @@ static void chrome_json_us(struct chrome_json *c, const char *key, uint64_t ns)
 	json_end(&c->json, format_us(json_begin(&c->json), ns), true);
 }
 
-/* Opens the object of an event, whose fields follow as of any object. category may be NULL. */
+/* Opens the object of an event; its fields follow with json_key*(). category may be NULL. */
 static void chrome_json_open(struct chrome_json *c, char phase, const char *name,
 			     const char *category)
 {
 	char *p = buf_room(&c->buf);
-	/* The bracket stands where the comma will. */
+	/* The first event follows the opening bracket of the array, each later one a comma. */
 	*p++ = c->started ? ',' : '[';
 	p = JSON_FORMAT_RAW(p, "\n{\"ph\":\"");
 	*p++ = phase;
@@ -74,7 +74,7 @@ static void chrome_json_open(struct chrome_json *c, char phase, const char *name
 		json_key_str(&c->json, "cat", category);
 }
 
-/* Where: after other fields. */
+/* Puts the event's row, after its other fields. */
 static void chrome_json_row(struct chrome_json *c, uint32_t pid, uint32_t tid)
 {
 	json_key_u64(&c->json, "pid", rows_pid(pid));
@@ -86,7 +86,7 @@ static void chrome_json_open_args(struct chrome_json *c)
 	json_key_open(&c->json, "args", '{');
 }
 
-/* and the event */
+/* Closes the args and the event. */
 static void chrome_json_close_args(struct chrome_json *c)
 {
 	json_close(&c->json, '}');
@@ -205,7 +205,7 @@ static void chrome_json_close(struct chrome_json *c, char *end)
 	json_end(&c->json, end + 1, true);
 }
 
-/* Of zeroed memory; writes to fd behind a thread. 0 or -errno. done() works on what is zeroed,
+/* Initialises zeroed memory; a thread writes to fd. 0 or -errno. done() works on zeroed memory,
  * too. */
 static int chrome_json_init(struct chrome_json *c, const struct session *s, int fd)
 {
@@ -263,7 +263,7 @@ static const struct row *use_row(struct chrome *c, const struct ebt_event *ev)
 	return err ? NULL : row;
 }
 
-/* Of a track, which has had an event. */
+/* The row of a track that has had an event. */
 static const struct row *row_of(struct chrome *c, const struct track *t)
 {
 	bool is_new;

@@ -14,7 +14,7 @@
  * closing bracket of the array alone, so only an array can be opened after the tracer was killed
  * (Perfetto refuses an object that is cut off, Chrome's viewer completes the array alone). The
  * contents of "otherData" are two M events, `ebtrace` at the start and `ebtrace_summary` at the
- * end. The comma stands *before* an event, and events are written as a whole: flushed output is
+ * end. The comma is written *before* an event, and events are written as a whole: flushed output is
  * JSON without its `]`. A kill in the middle of a large write can cut the last event.
  */
 #ifndef FORMAT_CHROME_CHROME_H

@@ -16,11 +16,11 @@ _Static_assert(CAPTURE_TOTAL_COUNT == TOTALS_KEPT, "a capture has a place for ea
 
 #define EBT_LEVEL	1
 #define EBT_BLOCK_BYTES (256 * 1024)
-/* A block has at least one byte of events for so many of stacks: each block writes its stacks
- * anew. */
+/* Each block writes its stacks anew: a block is closed only when it has at least 1 byte of events
+ * per STACKS_SHARE bytes of stacks. */
 #define STACKS_SHARE 8
-/* All blocks have at most so many bytes of stacks, and so many for a byte of an event; beyond,
- * stacks that a block does not have are cut. */
+/* The stacks of all blocks may occupy STACKS_BYTES, and STACKS_PER_EVENT per byte of events. Beyond
+ * that limit, stacks that are new to a block are cut. */
 #define STACKS_BYTES	 (64u << 20)
 #define STACKS_PER_EVENT 256
 
@@ -30,7 +30,7 @@ struct known_name {
 	uint32_t string; /* held */
 };
 
-/* The process that a pid stands for in the capture. */
+/* The process that a pid refers to in the capture. */
 struct meant {
 	uint64_t block; /* in which it was referred to last; 0: never */
 	uint32_t process;
@@ -65,7 +65,7 @@ struct ebt_blocks {
 	int err;
 };
 
-/* A pid that has stood for no other process in the file needs no item. */
+/* A pid that has referred to no other process in the file needs no item. */
 static int refer_incarnation(struct ebt_blocks *e, const struct process *p)
 {
 	bool is_new;
@@ -213,7 +213,7 @@ static __attribute__((noinline)) int know_last(struct ebt_blocks *e, uint32_t pr
 		k->process = processes_announced(ps, process);
 	if (!k->process)
 		return 0;
-	/* A program that is replaced by another has new ones. */
+	/* An exec changes the fields that are compared here. */
 	bool same = runtime_version_is(k->process->traits.runtime, k->written.traits.runtime) &&
 		    k->process->alloc_trace.known == k->written.alloc_trace.known &&
 		    k->process->page_bytes == k->written.page_bytes &&
@@ -279,7 +279,7 @@ static int refer_stack(struct ebt_blocks *e, uint32_t stack, uint32_t *ret_numbe
 	int err = e->is_open ? 0 : open_block(e);
 	if (!err && stack)
 		err = ebt_stacks_refer(e->stacks, stack, !may_repeat_stacks(e), ret_number);
-	/* What fits no block was written in vain to two of them. */
+	/* A stack that does not fit even an empty block leaves unused parts in two blocks. */
 	for (int cut = 0; cut <= 1 && err == -ENOSPC; cut++) {
 		err = close_block(e, CAPTURE_BLOCK_EVENTS);
 		if (!err)
@@ -290,7 +290,7 @@ static int refer_stack(struct ebt_blocks *e, uint32_t stack, uint32_t *ret_numbe
 	return err;
 }
 
-/* As it stands in the capture, whose block numbers stacks on its own. */
+/* Puts the event as a capture has it: with a pid, and with the block's own number of the stack. */
 static int put_numbered(struct ebt_blocks *e, const struct ebt_event *ev, uint32_t stack)
 {
 	struct ebt_event numbered = *ev;

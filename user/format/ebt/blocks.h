@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Makes the blocks of a capture (codec/capture/capture.h) of events. Each block has itself what its
- * events refer to, so it may stand in any capture of this session; the first block also has all
- * processes that are announced. Memory follows the number of living processes and their names, not
- * the length of the stream. Where blocks go is the caller's choice. Not thread-safe.
+ * Makes the blocks of a capture (codec/capture/capture.h) of events. Each block contains all that
+ * its events refer to, so it may be part of any capture of this session; the first block also has
+ * all processes that are announced. Memory follows the number of living processes and their names,
+ * not the length of the stream. Where blocks go is the caller's choice. Not thread-safe.
  */
 #ifndef FORMAT_EBT_BLOCKS_H
 #define FORMAT_EBT_BLOCKS_H
@@ -14,8 +14,8 @@
 struct ebt_blocks;
 
 struct ebt_blocks_options {
-	/* Takes a block, which is valid during the call, in order; while the block after it is
-	 * filled at the earliest. 0 or -errno. */
+	/* Called with each block, in order, at the earliest while the next block is filled. The
+	 * block is valid during the call. 0 or -errno. */
 	int (*take)(void *ctx, const void *block, size_t bytes);
 	void *ctx;
 	/* The capture is of a part of the run, which begins and ends here, as far as that is

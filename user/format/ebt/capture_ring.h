@@ -34,8 +34,8 @@ int capture_ring_begin(struct capture_ring *r, uint64_t first_ns, const struct t
 		       struct ebt_event *open, uint32_t opens);
 /* Copies the bytes of the oldest block that has none. 0 or -ENOMEM. */
 int capture_ring_fill(struct capture_ring *r, const void *block, size_t bytes);
-/* Drops the blocks all of whose events are older than a moment, and as many as the limit
- * demands. */
+/* Drops the blocks that have only events older than from_ns, then the oldest ones until the ring is
+ * within its limit. The last block is kept. */
 void capture_ring_trim(struct capture_ring *r, uint64_t from_ns);
 void capture_ring_done(struct capture_ring *r);
 

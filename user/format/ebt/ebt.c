@@ -9,7 +9,7 @@
 #include <stdlib.h>
 
 #define EBT_BLOCK_NS 1000000000ull
-/* Blocks are written as they are closed; the buffer need only hold one that is small. */
+/* Blocks are written as they are closed; the buffer needs to hold only a small one. */
 #define EBT_BUFFER_BYTES (64 * 1024)
 
 struct ebt {
@@ -41,7 +41,8 @@ static int ebt_flush(struct sink *k)
 	return err ? err : ebt_blocks_finish(e->blocks);
 }
 
-/* Of all blocks that are closed: what is still packed counts. An error comes again. */
+/* Bytes of all closed blocks: waits for the block that is being packed. An error is kept: later
+ * calls return it. */
 static uint64_t ebt_bytes(struct sink *k)
 {
 	const struct ebt *e = (struct ebt *)k;

@@ -15,8 +15,9 @@ int ebt_items_put_session(struct capture_writer *w, const struct session *s, str
 /* With what is known of the sampling of its allocations. 0 or -ENOMEM. */
 int ebt_items_put_process(struct capture_writer *w, const struct session *s,
 			  const struct process *p);
-/* The name of a user event, cut to CAPTURE_NAME_MAX. 0 or -ENOMEM. */
+/* A named mapping of the address space of the process with this pid. 0 or -ENOMEM. */
 int ebt_items_put_mapping(struct capture_writer *w, uint32_t pid, const struct mapping *m);
+/* The name of a user event, cut to CAPTURE_NAME_MAX. 0 or -ENOMEM. */
 int ebt_items_put_name(struct capture_writer *w, uint32_t pid, uint32_t id, const char *text);
 
 #endif

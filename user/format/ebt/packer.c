@@ -8,7 +8,7 @@
 
 struct ebt_packer {
 	struct capture_writer *writer[2];
-	unsigned open; /* index of the writer whose block is open */
+	unsigned open; /* index of the writer with the open block */
 	pthread_t thread;
 	bool has_thread;
 	pthread_mutex_t lock; /* over all that follows */

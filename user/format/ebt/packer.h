@@ -2,8 +2,8 @@
 /*
  * Closes the blocks of a capture on a thread of its own, so that one block is compressed while the
  * next one is filled: compression is a third of the time of a conversion. Two writers take turns;
- * the thread has the one whose block is closed. The bytes of a block are returned in the order of
- * the blocks, and at the same point of the stream whatever the speed of the thread.
+ * the thread has the writer of the block that is being closed. The bytes of a block are returned in
+ * the order of the blocks, and at the same point of the stream whatever the speed of the thread.
  */
 #ifndef FORMAT_EBT_PACKER_H
 #define FORMAT_EBT_PACKER_H

@@ -22,7 +22,7 @@ struct entry {
 	bool may_hit;  /* some rule is about it */
 };
 
-/* Of a lane that has had a phase. */
+/* A lane that has had a phase. */
 struct watched_lane {
 	struct pause_clock clock;
 	uint64_t last_ns; /* of its last event */

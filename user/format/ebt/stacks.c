@@ -7,12 +7,12 @@
 
 #include "base/array.h"
 
-/* Of a stack that is cut. */
+/* Limits of a stack that is cut. */
 #define CUT_FRAMES 4096
 #define CUT_BYTES  (256u << 10)
 #define LEFT_OUT   "(frames left out)"
 
-/* The number of an id in the block of which `block` is the ordinal. */
+/* The number of an id in the block with the ordinal `block`. */
 struct number {
 	uint64_t block;
 	uint32_t number;
@@ -212,7 +212,7 @@ static ssize_t put_run(struct ebt_stacks *s, size_t n)
 	return err ? err : (ssize_t)count;
 }
 
-/* The block's stack of a single frame that stands for those left out. */
+/* The block's stack of a single frame that represents those left out. */
 static int refer_left_out(struct ebt_stacks *s, uint32_t *ret_number)
 {
 	uint32_t frame;
@@ -241,8 +241,8 @@ static uint32_t least(uint32_t a, uint32_t b)
 	return a < b ? a : b;
 }
 
-/* Writes path[0..n), whose last the block does not have, with one frame for the outer ones: the
- * innermost that there is room for, at most CUT_FRAMES. */
+/* Writes path[0..n), which the block does not have yet, cut: the innermost frames that there is
+ * room for, at most CUT_FRAMES, and one frame for the outer ones. */
 static int put_cut(struct ebt_stacks *s, size_t n)
 {
 	uint32_t frame[CUT_FRAMES], count = 0, parent;

@@ -281,7 +281,7 @@ static int trigger_forget(struct sink *k, uint32_t process)
 	return t->err ? t->err : err;
 }
 
-/* Nobody waits for what is in memory. */
+/* No reader waits for the blocks in memory; the written ones are flushed by write_block(). */
 static int trigger_flush(struct sink *k)
 {
 	return ((struct trigger *)k)->err;

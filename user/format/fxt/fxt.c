@@ -98,7 +98,7 @@ static void find_names(struct fxt *f, const struct ebt_event *ev, struct fxt_str
 	fxt_record_string(&f->record, names_label(f->session, ev, scratch), name);
 }
 
-/* The same for kinds of which most events are. */
+/* find_names() with a cache by kind and name, for phases and counters: nearly all events. */
 static void find_kept_names(struct fxt *f, const struct ebt_event *ev, struct fxt_string *category,
 			    struct fxt_string *name)
 {

@@ -44,8 +44,7 @@ static unsigned words_of(size_t bytes)
 	return (unsigned)((bytes + 7) / 8);
 }
 
-/* Room of so many words at the end of the open record; the last one is cleared. NULL: it is
- * full. */
+/* Adds `words` words to the open record and clears the last of them. NULL: the record is full. */
 static void *take(struct fxt_record *r, unsigned words)
 {
 	if (!words || words > FXT_RECORD_WORDS - r->count)
@@ -82,7 +81,7 @@ void fxt_record_close(struct fxt_record *r)
 	buf_put(r->out, r->words, r->count * sizeof(*r->words));
 }
 
-/* Complete records that must stand before the one that is open. */
+/* Writes the complete record of a string, which has to precede the open record. */
 static void put_string_record(struct fxt_record *r, uint16_t index, const char *s, size_t len)
 {
 	uint64_t record[1 + FXT_NAME_BYTES / 8] = {FXT_STRING | (1 + words_of(len)) << 4 |

@@ -3,11 +3,11 @@
  * Records of the Fuchsia trace format, as fuchsia.dev publishes it: words, sizes, and the tables of
  * strings and threads that records refer to. It knows nothing of what is traced; that is fxt.c's.
  *
- * A record is put together aside and goes to the buffer as a whole. A string that may come again is
- * kept in a table and written once; the table is bounded, and what it has no place for stands in
- * each record. So does a thread beyond the 255 that the format has indices for. Text is made UTF-8,
- * and what is too long is cut at a character and ends in an ellipsis, so no record exceeds the
- * format's 4095 words.
+ * A record is built in memory of its own and copied to the buffer as a whole. A string that may
+ * come again is kept in a table and written once; the table is bounded, and a string without an
+ * entry is written out in each record. So is a thread beyond the 255 that the format has indices
+ * for. Text is made UTF-8, and what is too long is cut at a character and ends in an ellipsis, so
+ * no record exceeds the format's 4095 words.
  */
 #ifndef FORMAT_FXT_RECORD_H
 #define FORMAT_FXT_RECORD_H
@@ -69,14 +69,14 @@ struct fxt_record {
 	uint64_t words[FXT_RECORD_WORDS]; /* of the record that is open */
 };
 
-/* Of zeroed memory; out is kept. 0 or -ENOMEM. done() works on what is zeroed, too. */
+/* Initialises zeroed memory; `out` is kept. 0 or -ENOMEM. done() works on zeroed memory, too. */
 int fxt_record_init(struct fxt_record *r, struct buf *out);
 void fxt_record_done(struct fxt_record *r);
 
 /* Writes the record of the string first, if it is new and there is a place for it. */
 void fxt_record_string(struct fxt_record *r, const char *s, struct fxt_string *ret);
 
-/* The same of a literal, found by its address from the second time on. */
+/* fxt_record_string() for a literal, which is found by its address from the second time on. */
 void fxt_record_literal(struct fxt_record *r, const char *s, struct fxt_string *ret);
 
 /* The magic number, the provider of all records, a tick of 1 ns. */
@@ -98,7 +98,7 @@ void fxt_record_koid(struct fxt_record *r, const char *key, uint64_t v);
 /* Strings that are not kept: text, and bytes as hexadecimal digits, at most FXT_VALUE_BYTES. */
 void fxt_record_text(struct fxt_record *r, const char *key, const char *s, size_t len);
 void fxt_record_hex(struct fxt_record *r, const char *key, const void *data, size_t bytes);
-/* One that is. */
+/* A string that is kept. */
 void fxt_record_name(struct fxt_record *r, const char *key, const char *s);
 void fxt_record_word(struct fxt_record *r, uint64_t v);
 void fxt_record_close(struct fxt_record *r);

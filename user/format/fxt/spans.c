@@ -100,8 +100,8 @@ static int write_on(struct fxt_spans *f, struct fxt_held *h)
 	return err;
 }
 
-/* The same of one that has been open for too long. It, or the next one, may be for longer: nothing
- * is kept for what is not held. */
+/* write_on(), and frees the memory of a track that holds no phase any more: its open phase may last
+ * much longer. */
 static int write_oldest(struct fxt_spans *f, struct fxt_held *h)
 {
 	int err = write_on(f, h);

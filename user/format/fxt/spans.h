@@ -25,7 +25,7 @@ struct fxt_span {
 	uint64_t begin_ns, end_ns;
 	uint32_t id;
 	uint32_t tid; /* 0: not known, or that of the track's phase before */
-	uint16_t cpu; /* EBT_NO_CPU: likewise */
+	uint16_t cpu; /* EBT_NO_CPU: not known, or that of the track's phase before */
 	bool late : 1, ended : 1;
 	uint8_t how;			   /* enum track_end */
 	uint32_t stack;			   /* of the begin; held */

@@ -16,7 +16,7 @@
 #define NDJSON_SCHEMA 1
 /* No line is longer, but for payloads that no ring can hold. */
 #define NDJSON_LINE_BYTES (32 * 1024)
-/* The longest payload whose words are sure to fit a line. */
+/* The words of a payload of up to this size always fit a line. */
 #define NDJSON_WORDS_BYTES (NDJSON_LINE_BYTES / 2 / JSON_WORD_BYTES * 8)
 
 enum value { NO_VALUE, UNSIGNED_VALUE, SIGNED_VALUE, WORDS_VALUE, ARGS_VALUE };
@@ -32,7 +32,7 @@ struct common {
 	char middle[34], rest[80];
 };
 
-/* The keys of a kind's arguments, as they stand in a line. */
+/* The keys of a kind's arguments, as a line has them. */
 struct keys {
 	bool has_pos; /* pos is none of them */
 	uint8_t len[KINDS_ARGS];
@@ -157,7 +157,7 @@ static bool has_common_parts(const struct kind *kind)
 	       (words && kind->payload == KINDS_PAYLOAD_words);
 }
 
-/* Of such kinds all lines are parts and arguments. */
+/* Whether all lines of a kind consist of fixed parts and arguments. */
 static bool has_args_only(const struct kind *kind)
 {
 	return kind->label == KINDS_LABEL_none && kind->payload == KINDS_PAYLOAD_none &&
@@ -282,7 +282,7 @@ static char *format_args(const struct keys *k, const struct ebt_event *ev, char 
 	return p;
 }
 
-/* Whose an event is. */
+/* The pid, tid and CPU of an event, and its position in the ring. */
 static char *format_who(const struct ebt_event *ev, const struct ndjson_lane *lane, bool has_pos,
 			char *p)
 {

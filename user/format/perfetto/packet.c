@@ -133,7 +133,7 @@ static const char *const notes[] = {"",
 #undef X
 };
 
-/* What later packets stand on: the clock of their times, the names of notes. */
+/* State that later packets need: the clock of their times, the names of notes. */
 static void put_state(struct packets *p)
 {
 	size_t defaults = proto_open(&p->one, PACKET_DEFAULTS);

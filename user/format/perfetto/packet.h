@@ -114,7 +114,7 @@ static inline bool packets_know(const struct packets *p, uint32_t iid)
 	return iid >= p->first_iid;
 }
 
-/* The same of a number that packets_intern_note() returned; 0 is none. */
+/* packets_know() for a number that packets_intern_note() returned; 0 is no number. */
 static inline bool packets_know_note(const struct packets *p, uint32_t note)
 {
 	return note && (note < PACKET_NOTES_END || packets_know(p, note - PACKET_NOTES_END));

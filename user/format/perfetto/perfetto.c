@@ -24,7 +24,7 @@ struct perfetto_args {
 	uint32_t notes[EBT_KINDS][KINDS_ARGS]; /* of each argument; 0: none yet */
 };
 
-/* Of zeroed memory; both are kept. */
+/* Initialises zeroed memory; both pointers are kept. */
 static void perfetto_args_init(struct perfetto_args *f, const struct session *s, struct packets *p)
 {
 	f->session = s;
@@ -109,7 +109,7 @@ struct perfetto {
 	struct derived_tracks derived;
 	struct packet_uuid sites; /* the track of the biggest sites */
 	unsigned site_count;	  /* slices that it has open */
-	struct lost lost;	  /* of nobody knows whom */
+	struct lost lost;	  /* of an unknown process */
 	bool has_header, has_session;
 	const struct ebt_event *end; /* the event at hand, with which spans may end */
 	bool late;		     /* it is */
@@ -258,7 +258,7 @@ static int put_instant(struct perfetto *f, const struct ebt_event *ev)
 	return 0;
 }
 
-/* A slice of the thread's own track, whose intervals follow each other. */
+/* A slice of the thread's track "off CPU"; the intervals of a thread do not overlap. */
 static int put_offcpu(struct perfetto *f, const struct ebt_event *ev)
 {
 	struct packets *p = &f->packets;
@@ -271,7 +271,7 @@ static int put_offcpu(struct perfetto *f, const struct ebt_event *ev)
 	uint32_t name = packets_intern(p, kinds_offcpu_reason_name(o.reason));
 	perfetto_args_know(&f->args, ev);
 	know_stack(f, ev);
-	/* Those of a forged capture might overlap. */
+	/* Intervals of a forged capture might overlap. */
 	uint64_t last_ns = lane->offcpu_end_ns;
 	uint64_t begin_ns = o.begin_ns > last_ns ? o.begin_ns : last_ns;
 	lane->offcpu_end_ns = o.end_ns > begin_ns ? o.end_ns : begin_ns;

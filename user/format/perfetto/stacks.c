@@ -119,7 +119,7 @@ static uint32_t mapping_number(struct perfetto_stacks *k, const struct frame_mod
 	const char *path = strings_text(k->session->strings, m->path);
 	uint32_t build_id = put_build_id(k, m->build_id);
 	uint32_t iid = number_new(k, &k->mappings, key, 1), first = k->next_iid;
-	/* Its parts, which are joined by slashes. */
+	/* The format has a path as its parts, without the slashes. */
 	for (const char *end; *path; path = end) {
 		path += strspn(path, "/");
 		end = path + strcspn(path, "/");

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Stacks of events in a Perfetto trace, each written once and referred to by number: a Callstack,
- * of which each frame has its function, file and line and, where it is known, the mapping that it
- * lies in, with path and build id; and the text that the note "stack" of events refers to. Of a
- * stack that is longer than the session's max_stack, or than a packet has room for, both have the
- * innermost functions, and say so.
+ * with each frame's function, file and line and, where it is known, the path and build id of its
+ * mapping; and the text that the note "stack" of events refers to. A stack that is longer than the
+ * session's max_stack, or than a packet has room for, is cut: both have its innermost functions,
+ * and say so.
  *
- * Stacks are held as long as their numbers are in use; beyond PERFETTO_STACKS all are written anew,
- * with new numbers, and likewise when the packets have dropped their names.
+ * Stacks are held as long as their numbers are in use. All are written anew, with new numbers,
+ * beyond PERFETTO_STACKS and when the packets have dropped their names.
  */
 #ifndef FORMAT_PERFETTO_STACKS_H
 #define FORMAT_PERFETTO_STACKS_H
@@ -28,7 +28,7 @@ struct perfetto_stacks {
 	uint32_t first_iid; /* of the packets, when the numbers were assigned */
 };
 
-/* Of zeroed memory; both are kept. */
+/* Initialises zeroed memory; both pointers are kept. */
 void perfetto_stacks_init(struct perfetto_stacks *k, const struct session *s, struct packets *p);
 void perfetto_stacks_done(struct perfetto_stacks *k);
 /* The number of a stack, which is written if it is new; 0: there is no memory. Before the packet is

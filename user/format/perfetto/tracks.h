@@ -75,7 +75,7 @@ struct perfetto_tracks {
 	uint32_t name[NAME_SLOTS]; /* the number of the name; packets_know() decides */
 };
 
-/* Of zeroed memory; the session and the packets are kept. */
+/* Initialises zeroed memory; the session and the packets are kept. */
 void perfetto_tracks_init(struct perfetto_tracks *t, const struct session *s, struct packets *p);
 void perfetto_tracks_done(struct perfetto_tracks *t);
 
@@ -88,11 +88,11 @@ struct perfetto_process *perfetto_tracks_process(struct perfetto_tracks *t, uint
 struct perfetto_child *perfetto_tracks_derived(struct perfetto_tracks *t,
 					       struct perfetto_process *p,
 					       const struct derived_counter *c);
-/* Describes the processes anew whose names have changed since their last events. */
+/* Describes anew the processes that were renamed since their last events. */
 void perfetto_tracks_follow_names(struct perfetto_tracks *t);
 void perfetto_tracks_drop_process(struct perfetto_tracks *t, struct perfetto_process *p);
 void perfetto_tracks_drop_lanes(struct perfetto_tracks *t, uint32_t process);
-/* Drops all state of a process, whose index and lanes will be another's. */
+/* Drops all state of a process: its index and lanes may be assigned to another one. */
 void perfetto_tracks_forget(struct perfetto_tracks *t, uint32_t process);
 /* The event's lane. NULL: it was not made yet. */
 static inline struct perfetto_lane *perfetto_tracks_known(const struct perfetto_tracks *t,

@@ -139,9 +139,9 @@ static __attribute__((noinline)) void make_who(const struct text_columns *c, str
 }
 
 /*
- * Puts an event's columns at p, where there is room for TEXT_COLUMNS_BYTES. `who` is of the event's
- * process and domain, or thread. duration_ns: NULL: it has none. Returns the byte behind them; what
- * follows there may have been overwritten.
+ * Puts an event's columns at p, where there is room for TEXT_COLUMNS_BYTES. The text_who caches the
+ * columns of the event's process and domain, or thread. duration_ns: NULL: it has none. Returns the
+ * byte behind the columns; bytes from there on may have been overwritten.
  */
 static char *text_columns_format(struct text_columns *c, struct text_who *who,
 				 const struct ebt_event *ev, const uint64_t *duration_ns, char *p)
@@ -169,10 +169,10 @@ static char *text_columns_format(struct text_columns *c, struct text_who *who,
 #define LABEL_BYTES	46
 #define STACK_INDENT	"        at "
 #define TEXT_WORD_BYTES 21
-/* The longest payload whose words are sure to fit a line. */
+/* The words of a payload of up to this size always fit a line. */
 #define TEXT_WORDS_BYTES (TEXT_LINE_BYTES / 2 / TEXT_WORD_BYTES * 8)
 
-/* What stands behind the label of an event. */
+/* What follows the label of an event. */
 enum rest { REST_NONE, REST_UNSIGNED, REST_SIGNED, REST_WORDS, REST_ARGS };
 
 /* "begin minor", or "counter minor_promoted = ": the label of events of one kind and name. */
@@ -438,7 +438,8 @@ static enum rest rest_of(const struct kind *kind)
 					   : REST_ARGS;
 }
 
-/* Keeps what put_label() writes, by writing it where the line will stand. */
+/* Keeps the output of put_label(), which it writes behind the buffer's contents and then drops from
+ * the buffer. A label longer than LABEL_BYTES is not kept. */
 static void make_label(struct text *t, const struct ebt_event *ev, struct label *l)
 {
 	*l = (struct label){.rest = (uint8_t)rest_of(kinds_get(ev->kind))};
@@ -533,7 +534,7 @@ static int one_event(struct text *t, const struct ebt_event *ev)
 	if (t->buf.cap - t->buf.len < TEXT_LINE_BYTES)
 		buf_flush(&t->buf);
 	const struct label *label = plain_label(t, ev);
-	/* An end stands where its begin does, every other line inside of what was open before
+	/* An end is indented like its begin, any other line inside the spans that were open before
 	 * it. */
 	uint32_t depth = lane->depth;
 	t->has_ended = false;
