@@ -21,7 +21,7 @@ struct memory_reader;
  * They should not wait: rings fill meanwhile.
  *
  * A callback ends the run as the end of --duration does by setting `ends`: what has been recorded
- * is drained, and the sink gets its end. The processes are not told.
+ * is drained, and the sink gets its end. The traced processes get no signal.
  */
 struct engine_guest {
 	/* 0; -errno ends the run, as an error of a callback does. */
@@ -39,7 +39,7 @@ struct engine {
 	struct memory_reader *memory; /* of a live run; NULL: reads without a worker */
 	struct sink *sink;	      /* the caller ends it */
 	struct engine_guest *guest;   /* NULL: none */
-	unsigned ring_log_words;      /* of a program whose rings ebtrace enlarged; 0: it did not */
+	unsigned ring_log_words;      /* of the rings that ebtrace enlarged; 0: it enlarged none */
 	int program_status;	      /* with ENGINE_PROGRAM: as a shell shows it */
 };
 

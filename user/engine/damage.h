@@ -19,7 +19,7 @@ void damage_report_assumed(const struct messages *r, struct ebt_cursor *c, const
 bool damage_report_capture(const struct messages *r, const struct capture_source *s);
 /* A line if a memtrace trace is damaged or cut. False: it was none, or could not be read. */
 bool damage_report_memtrace(const struct messages *r, const struct memtrace_source *s);
-/* The same of a page trace. */
+/* A line if a page trace is damaged or cut. False: it was none, or could not be read. */
 bool damage_report_pagetrace(const struct messages *r, const struct pagetrace_source *s);
 
 #endif

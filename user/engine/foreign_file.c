@@ -28,7 +28,7 @@ static const struct {
 	{"is an HTML page, " UNREAD, "<!DOCTYPE", 9},
 };
 
-/* A Perfetto trace has no magic number: it is a message whose field 1 is a packet. */
+/* A Perfetto trace has no magic number: it is a message with packets in its field 1. */
 static bool is_perfetto(const uint8_t *head, size_t bytes)
 {
 	size_t at = 1;

@@ -16,7 +16,7 @@ static inline void guest_leave(const struct engine *e, struct loop *l)
 	if (e->guest)
 		e->guest->leave(e->guest->ctx, l);
 }
-/* It has asked for the end of the run. */
+/* Whether the guest has asked for the end of the run. */
 static inline bool guest_ends(const struct engine *e)
 {
 	return e->guest && e->guest->ends;

@@ -64,7 +64,7 @@ void loop_remove(struct loop *l, struct loop_fd *w)
 		return;
 	w->added = false;
 	epoll_ctl(l->epoll_fd, EPOLL_CTL_DEL, w->fd, NULL);
-	/* Its memory may be freed or reused later in this round. */
+	/* The memory of w may be freed or reused later in this round. */
 	for (int i = 0; i < l->ready_count; i++)
 		if (l->ready[i].data.ptr == w)
 			l->ready[i].data.ptr = NULL;
@@ -136,7 +136,7 @@ static int wait_and_dispatch(struct loop *l, uint64_t wait_ns)
 		wait_ns = l->timers->at_ns <= now ? 0 : l->timers->at_ns - now;
 	l->ready_count = wait_ready(l, wait_ns);
 	int err = l->ready_count < 0 && errno != EINTR ? -errno : 0;
-	/* All of them, also when the loop is stopped: an edge is reported once. */
+	/* All callbacks are called, also when the loop is stopped: an edge is reported once. */
 	for (int i = 0; !err && i < l->ready_count; i++) {
 		struct loop_fd *w = l->ready[i].data.ptr;
 		err = w ? w->fn(w->ctx) : 0;

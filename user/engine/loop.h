@@ -25,7 +25,7 @@ typedef int loop_fn(void *ctx);
 /* Nanoseconds that the loop may wait for a descriptor; 0: call again at once; -errno: end. */
 typedef int64_t loop_work_fn(void *ctx);
 
-/* Embedded in who watches; all zero is one that is not in a loop. */
+/* Embedded in a struct of its owner. All zero: it is not in a loop. */
 struct loop_fd {
 	int fd; /* the owner's; removed from the loop before it is closed */
 	loop_fn *fn;
@@ -33,7 +33,7 @@ struct loop_fd {
 	bool added; /* private */
 };
 
-/* Embedded in who waits; all zero is one that is not set. */
+/* Embedded in a struct of its owner. All zero: it is not set. */
 struct loop_timer {
 	loop_fn *fn;
 	void *ctx;
@@ -49,7 +49,7 @@ void loop_free(struct loop *l);
 
 enum loop_trigger {
 	LOOP_LEVEL, /* fn is called in each round in which the descriptor is readable or hung up */
-	LOOP_EDGE,  /* once for each time that more has come: who cannot read now is left alone */
+	LOOP_EDGE,  /* once each time that more has arrived, even if it is not read */
 };
 /* Calls w->fn when w->fd is readable. 0 or -errno; -EPERM: a regular file, which always is. */
 int loop_add(struct loop *l, struct loop_fd *w, enum loop_trigger trigger);

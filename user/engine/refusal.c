@@ -102,7 +102,7 @@ static int open_executable(pid_t pid)
 	return file_open(AT_FDCWD, path, 0);
 }
 
-/* The language of a runtime in the program whose symbols are all gone; NULL: there is none. */
+/* The language of a runtime that has been stripped of all symbols in the program; NULL: none. */
 static const struct language *stripped_language(pid_t pid)
 {
 	int fd = open_executable(pid);
@@ -114,7 +114,7 @@ static const struct language *stripped_language(pid_t pid)
 
 enum { EXPLANATION_BYTES = MACHINE_NAME_BYTES + RUNTIME_TEXT_BYTES };
 
-/* Why the executable of a process cannot be traced, to stand behind its pid. Empty: no known
+/* Why the executable of a process cannot be traced, to follow its pid in a message. Empty: no known
  * reason. */
 static void explain_executable(pid_t pid, char ret[EXPLANATION_BYTES])
 {
@@ -130,7 +130,8 @@ static void explain_executable(pid_t pid, char ret[EXPLANATION_BYTES])
 	close(fd);
 }
 
-/* A process whose runtime is recognised, but neither its ring nor its functions can be read. */
+/* Reports a process with a known runtime or markers, with its ring off and its probes unusable.
+ * unprobed: as in refusal_report_nothing(). */
 static void report_off(const struct engine *e, pid_t pid, const char *name, const char *start,
 		       const char *unprobed)
 {

@@ -26,11 +26,12 @@ enum engine_end refusal_report_nothing(const struct engine *e, struct inspect *i
 /* The name of a started program in messages: in quotes, with that of the program that it had
  * executed by its end, if any. comm: its name then, or "". */
 void refusal_name(const char *program, const char *comm, char ret[REFUSAL_NAME_BYTES]);
-/* The same for a started program that has ended; has_ring: its ring was switched on. */
+/* Reports that a started program, which has ended, had neither a ring nor markers, and what to do.
+ * program: as refusal_name() makes it. has_ring: its ring was switched on. */
 void refusal_report_untraced(const struct messages *r, const char *program, bool has_ring);
-/* The same if there was something to probe, for less time than that takes. */
+/* Reports that a started program, or a child, ended before its probes were attached. */
 void refusal_report_unwatched(const struct messages *r, const char *program);
-/* The same of a run that is for sampled allocations alone. */
+/* Reports, for a run that records only sampled allocations, that no program had their markers. */
 void refusal_report_no_allocs(const struct messages *r, const char *program);
 /* The end of a run for an -errno of opening the ring of a process. */
 enum engine_end refusal_of(int err);

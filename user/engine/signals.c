@@ -76,7 +76,7 @@ static bool ends_run(int signo)
 	return true;
 }
 
-/* The request for the end that was read last, for whoever handles its repeat. */
+/* The last request for the end that was read: later signals are compared with it. */
 static struct {
 	int signo;
 	pid_t from; /* 0: the kernel */
@@ -159,7 +159,8 @@ void signals_release(struct signals *s, pid_t program)
 {
 	if (s->released)
 		return;
-	/* Its age is not known: removing probes takes time. */
+	/* The age of a signal is not known, as removing probes takes time: any repeat is
+	 * ignored. */
 	take(s, program, UINT64_MAX);
 	s->released = true;
 	if (s->ends)

@@ -29,9 +29,9 @@ struct input_info {
 	/* A capture; the session has its totals and processes. */
 	struct capture_stats capture;
 	struct capture_fault fault; /* count 0: none */
-	/* A memtrace trace; likewise. */
+	/* A memtrace trace; the session has its totals and processes. */
 	struct ebt_memtrace_counts memtrace;
-	/* A page trace; likewise. */
+	/* A page trace; the session has its totals and processes. */
 	struct ebt_pagetrace_counts pagetrace;
 	char reason[EBT_REASON_BYTES]; /* of the first damage; "": none */
 };

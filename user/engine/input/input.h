@@ -12,7 +12,7 @@
 #include "engine/loop.h"
 #include "stream/source.h"
 
-#define INPUT_HEAD_BYTES 16 /* that tell the kind */
+#define INPUT_HEAD_BYTES 16 /* that determine the kind */
 
 struct inputs;
 struct input_info;
@@ -23,7 +23,7 @@ struct input {
 	int fd;			       /* at its begin, or behind the head; -1 after open() */
 	struct source *source;	       /* set by open(); may be shared with an earlier input */
 	const struct input_kind *kind; /* NULL: not known yet */
-	/* Of a pipe: the bytes read so far. */
+	/* The bytes that were read so far from a pipe. */
 	uint8_t head[INPUT_HEAD_BYTES];
 	size_t head_bytes;
 	bool is_pipe;	 /* or a socket or a terminal */

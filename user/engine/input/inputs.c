@@ -245,7 +245,7 @@ static const struct input *find_same(const struct input *in)
 	return NULL;
 }
 
-/* Forgets the last input if it is an earlier one, whose events would be there twice. */
+/* Drops the last input if it is the same as an earlier one: its events would be read twice. */
 static bool drop_same(struct inputs *ins, struct input *in)
 {
 	struct stat st;
@@ -288,7 +288,7 @@ enum engine_end inputs_add(struct inputs *ins, const char *path)
 	return refused ? ENGINE_MISUSED : ENGINE_OK;
 }
 
-/* All can be opened, or one has failed. */
+/* Whether all inputs can be opened, or one has failed. */
 static bool is_ready(const struct inputs *ins)
 {
 	return !ins->waiting || ins->failed;

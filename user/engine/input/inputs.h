@@ -21,7 +21,8 @@ void inputs_free(struct inputs *ins);
 /* Adds a file, FIFO or the like; "-" is standard input. ENGINE_OK, or the reason has been
  * reported. */
 enum engine_end inputs_add(struct inputs *ins, const char *path);
-/* Adds the current content of the rings of a process, and opens it. Likewise. */
+/* Adds the current content of the rings of a process, and opens it. ENGINE_OK, or the reason has
+ * been reported. */
 enum engine_end inputs_add_process(struct inputs *ins, pid_t pid);
 /* Runs the loop until all can be opened, or one has failed. 0 or -errno. */
 int inputs_wait(struct inputs *ins);

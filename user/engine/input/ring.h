@@ -9,7 +9,7 @@ extern const struct input_kind input_ring;
 
 /* As input_ring.open(), for the current content of the rings of a process. */
 enum engine_end input_ring_process(const struct engine *e, pid_t pid, struct source **source);
-/* As input_ring.info(), likewise. */
+/* As input_ring.info(), for the current content of the rings of a process. */
 enum engine_end input_ring_process_info(const struct engine *e, pid_t pid, struct input_info *ret);
 
 #endif

@@ -17,7 +17,7 @@
 #define PASS_OWN_NS   500000000ull /* without privilege: of processes of the user's own */
 #define PASS_CPU_PART 20
 #define YOUNG_NS      1000000000ull
-#define OLD_EACH_NS   1000000000ull /* between two looks at the size of one that is not young */
+#define OLD_EACH_NS   1000000000ull /* between two reads of the size of an older process */
 
 /* A program maps its libraries in its first milliseconds. */
 #define EXEC_NS	 20000000ull
@@ -148,8 +148,8 @@ static bool is_due(const struct everyone *e, struct bystander *b, uint64_t now)
 	return changed && !b->never;
 }
 
-/* since_ns: it has not been watched since then, if it has done something; 0: since before the run. A
- * child of a traced process is there already, if its fork was reported. 0 or -errno. */
+/* since_ns: from then on it was not watched, if it did anything; 0: from before the run. A child of
+ * a traced process is there already, if its fork was reported. 0 or -errno. */
 static int trace(struct everyone *e, pid_t pid, uint64_t since_ns, bool was_there)
 {
 	int err = traced_add_found(e->traced, pid, 0);

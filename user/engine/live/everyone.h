@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * -a: finds the processes of the machine that can be traced, now and when they come: those that have
- * a ring, or code with markers or a runtime. What is found is traced (traced_add_found()); the tracer,
- * its workers and threads of the kernel are not.
+ * -a: finds the processes of the machine that can be traced, those that run and those that start
+ * later: they have a ring, or code with markers or a runtime. The processes that are found are
+ * traced (traced_add_found()); the tracer, its workers and kernel threads are not.
  *
  * /proc is listed at each pass. A process is read when it is new, has called exec, or its address
- * space has another size, which is asked often in its first second and then once a second: one that
- * maps such code late is found late.
+ * space has changed in size. The size is read at each pass in its first second and then once a
+ * second: a process that maps such code late is found late.
  */
 #ifndef ENGINE_LIVE_EVERYONE_H
 #define ENGINE_LIVE_EVERYONE_H
@@ -16,8 +16,8 @@
 
 struct everyone;
 
-/* privileged: new processes are looked for every 50 ms, else twice a second. A pass that takes long
- * makes the next one late: it needs 5 % of a CPU at most. 0 or -ENOMEM. */
+/* privileged: a pass is due every 50 ms, else every 500 ms. A pass that takes long delays the next
+ * one, so that passes use 5 % of a CPU at most. 0 or -ENOMEM. */
 int everyone_new(const struct engine *e, struct traced *t, struct inspect *inspect, bool privileged,
 		 struct everyone **ret);
 void everyone_free(struct everyone *e); /* NULL is allowed */

@@ -115,7 +115,7 @@ void inbox_open(struct inbox *in, const char *path, bool own)
 		in->own = true;
 		return;
 	}
-	in->own = true; /* whoever's they are */
+	in->own = true; /* for this scan: it notes the files of all users */
 	inbox_scan(in, &(struct inbox_reader){may_be_other, is_noted, note_other, in});
 	in->own = false;
 }

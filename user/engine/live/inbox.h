@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The directory into which the rings of a program of ours go: a process that came and went between
- * two scans is found by the file that it left there. In a directory that the user chose others may
- * have theirs: files that were there before us, files of users that no process of ours runs as, and
- * files of living processes that are not of our run are never offered.
+ * The directory into which the rings of a program of ours go: a process that started and ended
+ * between two scans is found by the file that it left there. A directory that the user chose may
+ * have files of others: files that were there before us, files of users that no process of ours
+ * runs as, and files of living processes that are not of our run are never offered.
  */
 #ifndef ENGINE_LIVE_INBOX_H
 #define ENGINE_LIVE_INBOX_H
@@ -19,7 +19,7 @@ struct memory_reader;
 
 struct inbox {
 	char path[PATH_MAX]; /* empty: there is none */
-	bool own;	     /* nobody else's files are in it */
+	bool own;	     /* all files in it belong to our run */
 	bool starved;	     /* the last scan could not open all */
 	bool deferred;	     /* the last scan left some to the next one */
 	struct known_rings others;
@@ -34,15 +34,15 @@ void inbox_done(struct inbox *in);
 bool inbox_is_user(const struct inbox *in, uid_t uid);
 /* A process of ours runs as this user. */
 void inbox_add_user(struct inbox *in, uid_t uid);
-/* 1; 0 if the living process belongs to somebody else's run, or to none; -EMFILE, -ENFILE, -ENOMEM:
- * we could not look. */
+/* 1; 0 if the living process belongs to another run, or to none; -EMFILE, -ENFILE, -ENOMEM: its
+ * environment could not be read. */
 int inbox_is_ours(const struct inbox *in, struct memory_reader *memory, pid_t pid);
 /* All processes that are traced are visited from here on: a round begins. */
 void inbox_begin_round(struct inbox *in);
 /* True if the file is to be offered again: no round has begun since it was found, so its writer may
  * not have been visited. */
 bool inbox_defer(struct inbox *in, int fd);
-/* The file is another's, for ever. */
+/* The file belongs to another run: it is never offered again. */
 void inbox_refuse(struct inbox *in, int fd);
 
 struct inbox_reader {

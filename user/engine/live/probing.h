@@ -45,8 +45,8 @@ void probing_mapped(struct probing *p, pid_t pid, const struct maps_list *maps, 
 /* Emits the intervals in which threads do not run that are open, if the sink wants them. */
 void probing_emit_open(struct probing *p, struct sink *k);
 /*
- * Reports once why there is no source, if some process has markers, to whose events BPF would add
- * thread and CPU. For reports, which need neither, only with -v where root would have a source.
+ * Reports once why there is no source, if some process has markers: BPF would add thread and CPU to
+ * their events. For reports, which need neither, only with -v where root would have a source.
  */
 void probing_report_missing(struct probing *p);
 

@@ -13,7 +13,7 @@
 #include "base/file.h"
 #include "proc/ringfile.h"
 
-/* Reads of the queue at one call: whoever makes files without end does not keep us here. */
+/* Reads of the queue per call: a process that makes files without end must not block the run. */
 #define READS 64
 /* Births that wait for a scan; each has a descriptor. */
 #define WAITING 1024

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * New files in the directories of rings that are read. A child that ends before the next scan has
- * removed its ring by then: without BPF nobody would know of it. Its file is opened when inotify
+ * removed its ring by then: without BPF it would go unnoticed. So its file is opened when inotify
  * reports it, and kept until the scan. A file that is gone before it could be opened is counted.
  */
 #ifndef ENGINE_LIVE_RING_BIRTHS_H
@@ -15,7 +15,8 @@ struct ring_birth {
 	int fd;
 	pid_t pid;     /* in its name */
 	char name[40]; /* in its directory */
-	/* Of the process another ring was read: it is its only if a scan finds it mapped. */
+	/* Another ring of the process was read: this one belongs to it only if a scan finds it
+	 * mapped. */
 	bool is_second;
 	struct ring_birth *next;
 };
@@ -30,11 +31,11 @@ struct ring_births {
 	bool more; /* the last read has left some of what was created */
 };
 
-/* Whose a new file is. */
+/* The process that a new file is named after. */
 enum ring_parent {
-	RING_PARENT_GONE, /* its process has ended, and nobody knows whose child it was */
+	RING_PARENT_GONE, /* it has ended, and its parent is not known */
 	RING_PARENT_OURS,
-	RING_PARENT_READ, /* ours, and a ring of its own is read already */
+	RING_PARENT_READ, /* ours, and one of its rings is read already */
 	RING_PARENT_OTHER,
 };
 
@@ -52,7 +53,7 @@ void ring_births_init(struct ring_births *b);
 void ring_births_done(struct ring_births *b);
 /* Watches a directory, by a descriptor that stays the caller's. Idempotent. */
 void ring_births_watch(struct ring_births *b, int dir);
-/* Takes in what was created since the last call. True if there was a file of ours. */
+/* Adds the files of ours that were created since the last call. True if there was one. */
 bool ring_births_read(struct ring_births *b, const struct ring_births_user *user);
 /* Adds a file that a process left at its end, with its descriptor. False: no room; the descriptor
  * is closed. */

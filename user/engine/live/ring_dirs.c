@@ -124,8 +124,8 @@ void ring_dirs_put(struct ring_dirs *r, struct ring_dir *dir)
 	free(dir);
 }
 
-/* The mark that libebtrace-probes puts into a file at the end of a program, when it was we who had
- * asked for the ring: see `left_over` in ring.h. A descriptor of such a file; -1: it is none. */
+/* Opens a ring file that has the mark `left_over` (ring.h): libebtrace-probes sets it at the end of
+ * a program if ebtrace had asked for the ring. A descriptor; -1: it is no such file. */
 static int open_left(int dir, const char *name, const struct ring_id *id)
 {
 	struct ring_header header;
@@ -161,8 +161,8 @@ bool ring_dirs_remove(const struct known_ring *ring)
 static void remove_left(int dir, pid_t pid,
 			void (*left)(void *ctx, pid_t pid, int fd, const char *name), void *ctx)
 {
-	/* A program whose runtime names its ring by the pid alone has the first name for that
-	 * one. */
+	/* A runtime that names its ring by the pid alone has the first name; the ring of
+	 * libebtrace-probes in the same process then has the second. */
 	static const char *const copies[] = {"", "-2"};
 	for (size_t i = 0; i < sizeof(copies) / sizeof(*copies); i++) {
 		char name[32];

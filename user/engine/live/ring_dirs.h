@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The directories of rings whose processes live, held open so that the rings can be removed when
- * their processes have ended: a program that changes its directory, its root or its mount namespace
- * has them where no path of ours leads by then. A directory is held once for all rings in it. It
- * removes the very file that the caller knows, and nothing else.
+ * The directories of the rings of living processes, held open so that the rings can be removed when
+ * their processes have ended: after a program has changed its directory, its root or its mount
+ * namespace, no path of ours leads to its rings. A directory is held once for all rings in it. Only
+ * the very file that the caller knows is removed.
  */
 #ifndef ENGINE_LIVE_RING_DIRS_H
 #define ENGINE_LIVE_RING_DIRS_H
@@ -29,8 +29,8 @@ struct ring_dirs {
 };
 
 /*
- * True if a ring of a live process is there because of us, who sent its rings to `dir`. One that
- * has set a directory of its own since then keeps the files in there.
+ * True if a ring of a live process is there because ebtrace set `dir` as the directory of its
+ * rings. False if the ring lies in a directory that the process has set itself since then.
  */
 bool ring_dirs_requested(struct memory_reader *memory, pid_t pid, const char *ring,
 			 const char *dir);
@@ -40,12 +40,12 @@ bool ring_dirs_requested(struct memory_reader *memory, pid_t pid, const char *ri
 struct ring_dir *ring_dirs_hold(struct ring_dirs *r, pid_t pid, const struct ringfile *ring);
 /* Holds the directory of this path; or NULL. */
 struct ring_dir *ring_dirs_hold_path(struct ring_dirs *r, const char *path);
-/* Gives one hold back; NULL is allowed. */
 /* A descriptor that stays the directory's; -1: NULL. */
 int ring_dirs_fd(const struct ring_dir *dir);
+/* Releases one hold; NULL is allowed. */
 void ring_dirs_put(struct ring_dirs *r, struct ring_dir *dir);
-/* Removes the file of a ring whose directory is held, if it is there because of us: we asked for
- * it, or its process has left its removal to us. False if it is still there. */
+/* Removes the file of a ring, in its directory, which is held, if it is there because of us: we
+ * asked for it, or its process has left its removal to us. False if it is still there. */
 bool ring_dirs_remove(const struct known_ring *ring);
 /*
  * Removes the rings that a process left to us at its end, whether or not a scan has found them:

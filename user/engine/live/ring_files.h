@@ -13,8 +13,7 @@
 #include "engine/live/traced.h"
 #include "source/ring/ring.h"
 
-/* How often a scan is worth its while: less than the slack within which a ring may be found
- * late. */
+/* Period of the scans: less than the slack within which a ring may be found late. */
 #define RING_FILES_SCAN_NS (RING_SLACK_NS / 4)
 
 struct ring_files;
@@ -44,8 +43,8 @@ bool ring_files_births(struct ring_files *r);
 /* A traced process runs the program `name` by now, and may be gone before the first
  * scan. */
 void ring_files_program_runs(struct ring_files *r, pid_t pid, const char *name);
-/* The process has a ring with events that nobody else has seen, since a moment (0: since it was
- * traced): if it ends unread they are lost. */
+/* The process has a ring with events since a moment (0: since it was traced) that no other source
+ * reports: they are lost if the process ends before the ring is read. */
 void ring_files_expect(struct ring_files *r, pid_t pid, uint64_t since_ns);
 /* True if a ring of the process, of the program that it runs now, was found, and not before
  * `ts`. */
@@ -65,8 +64,8 @@ void ring_files_process_ended(struct ring_files *r, struct traced_process *p);
  */
 void ring_files_directory(struct ring_files *r, const char *dir, bool own);
 
-/* Scans the processes that are traced, and looks for new files. A process born before known_ns is
- * traced, unless a scan finds it (UINT64_MAX: all that there are). 0 or -errno. */
+/* Scans the traced processes and the directory for new files. Processes forked before known_ns are
+ * traced already; only a scan can find later ones (UINT64_MAX: all are traced). 0 or -errno. */
 int ring_files_scan(struct ring_files *r, uint64_t known_ns);
 /* The last scan of a run: what is there and cannot be read is lost. 0 or -errno. */
 int ring_files_end(struct ring_files *r);
@@ -78,7 +77,7 @@ unsigned ring_files_refused(const struct ring_files *r);
 /* Why the last file that was seen could not be read, as -errno, and in a line; it has been
  * reported, but for -EAGAIN (a header that is still empty). 0: there was no such file. */
 int ring_files_error(const struct ring_files *r, const char **ret_reason);
-/* The same, of processes whose end no scan has noticed. */
+/* Removes the ring files of traced processes that ended after the last scan. */
 void ring_files_remove(struct ring_files *r);
 
 #endif

@@ -48,7 +48,7 @@ struct leftover {
 	struct leftover_dir *dirs;
 	struct leftover_file *files;
 	unsigned dir_count, file_count;
-	pid_t unread; /* a process whose mappings could not be read in time */
+	pid_t unread; /* a process with mappings that could not be read in time; 0: none */
 	bool cut;     /* some directories or files are beyond the limits */
 };
 

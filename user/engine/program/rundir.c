@@ -195,7 +195,8 @@ int rundir_remove(struct rundir *r)
 	else if (fd >= 0)
 		close(fd);
 	const char *slash = strrchr(r->path, '/');
-	/* Its name is ours alone in a base that is safe; if it is gone nevertheless, so are we. */
+	/* In a safe base only we can remove or rename the directory; if the name is another file's
+	 * nevertheless, nothing is removed. */
 	if (!slash || !is_named(r->base_fd, slash + 1, r))
 		return -ESTALE;
 	return unlinkat(r->base_fd, slash + 1, AT_REMOVEDIR) ? -errno : 0;

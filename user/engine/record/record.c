@@ -91,8 +91,8 @@ static enum engine_end check_program(struct mem_record *r)
 	return ENGINE_NOTHING;
 }
 
-/* Of our own seccomp filters, which the program inherits: what it records with is allowed by
- * them. */
+/* The number of our own seccomp filters. The program inherits them, and they allow what the
+ * recorder calls. */
 static unsigned count_filters(void)
 {
 	char text[4096];
@@ -117,7 +117,7 @@ static void extend_environment(void *ctx)
 		setenv("MEMTRACE_RATE", rate, r->options->rate > 0);
 		return;
 	}
-	/* In front of the others, of which one may be an allocator. */
+	/* In front of the other libraries: one of them may be an allocator. */
 	const char *others = getenv("LD_PRELOAD");
 	char *list = NULL;
 	if (asprintf(&list, "%s%s%s", r->library, others ? ":" : "", others ? others : "") < 0)
@@ -251,7 +251,7 @@ enum engine_end mem_record_run(struct mem_record *r, const struct mem_record_opt
 	if (end)
 		return end;
 	int err = wait_for_end(r);
-	/* Those that requested the program's end have had their effect; one more ends the writing
+	/* Signals that requested the program's end have had their effect; one more ends the writing
 	 * of its trace. */
 	if (r->signals.ends)
 		r->signals.ends = 1;

@@ -49,7 +49,8 @@ struct resolver {
 	uint64_t next_obj;
 	uint64_t now_us;
 	uint64_t written_bytes; /* whole packets of the trace */
-	/* Its head, which is written again if more is missing than the recorder counted. */
+	/* The head of the trace; it is written again if more is missing than the recorder
+	 * counted. */
 	struct ebt_memtrace_info info;
 	char lack[ALLOC_TRACE_LACK_BYTES]; /* "": the head has no room for it */
 	uint64_t lost;			   /* events, as it has them */
@@ -281,7 +282,7 @@ static int write_program(struct resolver *r, unsigned n)
 	struct program_trace *p = &r->program[n];
 	uint64_t missing = p->events > events ? p->events - events : 0;
 	r->result->dropped += missing > p->dropped ? missing : p->dropped;
-	/* One that was killed before its head was written has no events. */
+	/* A program that was killed before the head of its trace was written has no events. */
 	return err ? err : count == -EBADMSG ? 0 : (int)count;
 }
 

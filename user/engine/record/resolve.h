@@ -5,8 +5,8 @@
  * frames of C++'s operator new at the inner end go. The traces of programs that a process ran one
  * after another become one, in which everything is released when the next program begins.
  *
- * The traces come from the traced process and are not trusted. A module whose build id is not the
- * one that was loaded has been replaced since: its frames are "module+0xoffset".
+ * The traces come from the traced process and are not trusted. A module with another build id than
+ * the loaded one has been replaced since: its frames are "module+0xoffset".
  */
 #ifndef ENGINE_RECORD_RESOLVE_H
 #define ENGINE_RECORD_RESOLVE_H
@@ -30,7 +30,7 @@ struct mem_resolve {
 	const struct messages *messages;
 	int dir_fd;			     /* with the traces */
 	const struct mem_programs *programs; /* in it */
-	unsigned process;		     /* of which the trace is made */
+	unsigned process;		     /* index; the trace is made of its programs */
 	bool remove;	     /* the traces, as soon as they are open: no process writes to them */
 	int fd;		     /* the trace to be written */
 	const char *context; /* of it */
