@@ -114,7 +114,7 @@ static int rotation_shift(struct outfile *f, unsigned keep)
 
 /*
  * The parts of an output that other runs have left or are writing (outfile.h). They are reported,
- * never changed: a recording belongs to the user who made it.
+ * never changed: a recording belongs to the user that made it.
  */
 
 #define REPORTS_MAX 4

@@ -57,7 +57,7 @@ static const struct row rows[] = {
 };
 #define ROWS (sizeof(rows) / sizeof(*rows))
 
-/* Rows that no BPF program stands for: the links of probes, the rings of others. */
+/* Rows without a BPF program: the links of probes, the rings of processes of others. */
 enum { ROW_LINKS = ROWS, ROW_RINGS, ALL_ROWS };
 
 struct answer {

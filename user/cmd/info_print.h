@@ -13,7 +13,7 @@ void info_print_span(bool known, uint64_t first_ns, uint64_t last_ns);
 void info_print_losses(const struct totals *t);
 /* The member `kinds`: the number of events of each kind that the input has. */
 void info_put_json_kinds(struct json *j, const struct input_info *i);
-/* Of what the allocations of a process are samples: lines, and members of its object. */
+/* How the allocations of a process were sampled: as lines, and as members of its object. */
 void info_print_alloc_trace(const struct alloc_trace *t, const struct session *session);
 void info_put_json_alloc_trace(struct json *j, const struct alloc_trace *t,
 			       const struct session *session);

@@ -493,7 +493,7 @@ KEYS(binary_keys, {"file", SCHEMA_STRING}, {"runtime", "{\"type\":[\"string\",\"
 KEYS(marker_keys, {"provider", SCHEMA_STRING}, {"name", SCHEMA_STRING}, {"offset", SCHEMA_COUNT},
      {"semaphore", SCHEMA_TRUTH}, {"args", SCHEMA_STRING});
 
-/* Of print_process(), stale_list(), list_events() and list_binary(). */
+/* The schema of what print_process(), stale_list(), list_events() and list_binary() write. */
 static void put_schema(struct json *j)
 {
 	static const struct schema_part parts[] = {

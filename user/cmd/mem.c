@@ -367,7 +367,7 @@ static int make_report(const void *ctx, struct session *s, int fd, struct sink *
 	return mem_new(s, fd, form_of(r)->put, &mo, ret);
 }
 
-/* Of the first of two recordings. */
+/* Makes the sink of the first of two recordings. */
 static int make_before(const void *ctx, struct session *s, int fd, struct sink **ret)
 {
 	const struct mem_run *r = ctx;
@@ -435,7 +435,7 @@ static int print_refusal(const struct mem_run *r, int status)
 	return status ? status : EXIT_ERROR;
 }
 
-/* A run for each of the two recordings, the second of which writes the report. */
+/* A run for each of the two recordings; the second run writes the report. */
 static int compare(const struct mem_run *r)
 {
 	struct mem_diff diff;

@@ -185,7 +185,8 @@ static int write_process(struct mem_record *r, unsigned process, struct outfile 
 	return EXIT_OK;
 }
 
-/* Of a child: FILE with its pid before the suffix, and a number if another child had the same. */
+/* The output of a child: FILE with its pid before the suffix, and with a number if an earlier child
+ * had the same pid. The caller's to free; NULL: no memory. */
 static char *name_child(const struct mem_record *r, const char *path, unsigned process)
 {
 	unsigned before = 0, pid = mem_programs_pid(&r->programs, process);
@@ -268,7 +269,7 @@ static int record(const struct opts *o, struct outfile *file)
 	return status ? status : r.status;
 }
 
-/* A program without memtrace whose heap is not malloc's, so that only its runtime can be sampled,
+/* A program without memtrace and with a heap that is not malloc's: only its runtime can be sampled,
  * which needs the privilege to probe it. */
 static bool is_sampled(const struct opts *o)
 {

@@ -188,7 +188,7 @@ static bool needs_in_place(int err)
 }
 
 /*
- * Waits for the reader of a FIFO, but not for a lease, whose holder may be any user. The descriptor
+ * Waits for the reader of a FIFO, but not for a lease: its holder may be any user. The descriptor
  * blocks. -EBUSY: leased.
  */
 static int open_to_write(const struct outfile *f)
@@ -314,7 +314,7 @@ int outfile_begin(struct outfile *f)
 		return 0;
 	if (ftruncate(f->fd, 0))
 		return -errno;
-	/* Empty: who could read what was in it may not read what will be. */
+	/* The file is empty now: the mode of its old contents must not apply to the new ones. */
 	if (!f->is_private)
 		return 0;
 	if (fstat(f->fd, &st) || (is_ours(&st) && fchmod(f->fd, 0600)))

@@ -5,12 +5,12 @@
  * Then it is written in one of three ways:
  *
  *   direct    no regular file (a FIFO, a terminal, a device): written directly;
- *   in place  reached through a link, with several names, with another owner, or in a directory that
- *             we cannot write to: the file itself, truncated by outfile_begin();
- *   part      else: FILE.part beside it (FILE.part.1, ... if that name exists), a new file of our own,
- *             locked while we run, which outfile_name() renames to FILE.
+ *   in place  reached through a link, with several names, with another owner, or in a directory
+ *             that we cannot write to: the file itself, truncated by outfile_begin();
+ *   part      else: FILE.part beside it (FILE.part.1, ... if that name exists), a new file of our
+ *             own, locked while we run, which outfile_name() renames to FILE.
  *
- * A file that we create belongs to our user, or to the one who ran us by sudo.
+ * A file that we create belongs to our user, or under sudo to the user that ran sudo.
  *
  * So a complete file exists until its successor is complete, or, in place, until the first byte. No
  * part of another run is ever removed. All steps use one descriptor of the directory.
@@ -40,8 +40,8 @@ struct outfile {
 	struct stat made; /* the part, when it was opened */
 };
 
-/* The user of files that we create, and in *ret_group their group: under sudo those of the user who
- * typed it (SUDO_UID, SUDO_GID). */
+/* The user of files that we create, and in *ret_group their group: under sudo those of the user
+ * that ran sudo (SUDO_UID, SUDO_GID). */
 uid_t outfile_owner(gid_t *ret_group);
 
 /*

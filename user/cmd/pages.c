@@ -208,7 +208,7 @@ static int write_report(struct report_run *base)
 {
 	struct pages_run *r = (struct pages_run *)base;
 	struct engine_options *e = &base->opts.engine;
-	/* Of a file, -p selects the process. */
+	/* With a file, -p selects the process. */
 	if (e->pid_count)
 		r->pid = (uint32_t)e->pids[0];
 	e->pages = !e->file_count;

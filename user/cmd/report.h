@@ -12,7 +12,7 @@
 #include "cmd/opts.h"
 #include "cmd/report_form.h"
 
-/* Of a command's help, in its first lines. */
+/* For the first lines of a command's help. */
 #define REPORT_OF_PROGRAM                                                                         \
 	"The report of a PROGRAM goes to stderr, as that of perf stat does, because the program " \
 	"owns stdout; -o - sends it to stdout, the default of all other reports."
@@ -50,15 +50,17 @@ int report_command(const struct report_command *c, struct report_run *r, int arg
 /* After a run: names -o - where a pipe got what a PROGRAM printed, and the report went to standard
  * error. Nothing follows data on a standard error that no person reads. */
 void report_hint_pipe(const struct opts *o);
-/* Runs a session with the sink that make() makes of ctx, whose report goes to the output that the
- * options name, else to stdout, of a started program to stderr. Returns the exit status. */
+/* Runs a session with the sink that make() makes of ctx. The report goes to the output that the
+ * options name, else to stdout, or for a started program to stderr. Returns the exit status. */
 int report_write(const struct opts *o, destination_make *make, const void *ctx);
-/* The same; move() moves the events into the sink of the run, and returns an exit status. */
+/* report_write() with the events that move() moves into the sink of the run. move() returns an exit
+ * status. */
 typedef int report_move(const void *ctx, const struct opts *o, struct session *s,
 			struct sink *sink);
 int report_write_by(const struct opts *o, destination_make *make, report_move *move,
 		    const void *ctx);
-/* The same of a sink that writes nothing; make() gets the descriptor -1. */
+/* Runs a session with a sink that writes nothing: make() gets the descriptor -1. Returns the exit
+ * status. */
 int report_read(const struct opts *o, destination_make *make, const void *ctx);
 
 #endif

@@ -89,7 +89,8 @@ int report_form_choose(const struct opts *o, const struct report_row *r, size_t 
 	return EXIT_USAGE;
 }
 
-/* Of a misspelt report; a path, or a name with a suffix, is that of a file. */
+/* Whether a name may be a misspelt report: no file has it, and it has no slash or dot, which only
+ * names of files have. */
 static bool is_neither(const char *name)
 {
 	return strcmp(name, "-") != 0 && !strpbrk(name, "./") && access(name, F_OK);

@@ -9,7 +9,8 @@
 /* The first member of the rows of a list; the first row is the default. */
 struct report_form {
 	const char *name; /* NULL ends a list */
-	/* Of files that have it without -f, each with its dot, separated by spaces. */
+	/* Suffixes of files that have this form without -f, each with its dot, separated by
+	 * spaces. */
 	const char *suffixes;
 	bool is_binary; /* not for a terminal, nor for standard error beside a PROGRAM */
 };
@@ -23,7 +24,7 @@ struct report_row {
 	size_t form_bytes;		 /* of a row of them */
 };
 
-/* What a command's list of reports is to those who know none of them. */
+/* A command's list of reports, for code that knows none of them. */
 struct report_list {
 	const struct report_row *reports; /* the first one */
 	size_t report_bytes;		  /* of a row of them */
@@ -44,9 +45,9 @@ const struct report_row *report_row_named(const struct report_list *l, const cha
  */
 int report_form_choose(const struct opts *o, const struct report_row *r, size_t *ret_row);
 /*
- * For a command whose report is the default one: a FILE may be meant to be the name of another. 0,
- * or EXIT_USAGE after a line on stderr: there is no such file, and it is the name of a report,
- * behind a FILE, or the first word and no report's name.
+ * For a command line that names no report, so the default one is written: a FILE may be meant to be
+ * the name of another report. 0, or EXIT_USAGE after a line on stderr: there is no such file, and
+ * it is the name of a report, behind a FILE, or the first word and no report's name.
  */
 int report_check_words(const struct opts *o, const char *command, const struct report_list *l);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Which commands have reports, whose names are the first word behind the command's. */
+/* The commands with reports. The name of a report is the first word behind that of the command. */
 #ifndef CMD_REPORTS_H
 #define CMD_REPORTS_H
 

@@ -40,8 +40,8 @@ struct files {
 	bool failed; /* the reason has been printed */
 };
 
-/* That no file can be written is not to be found after a week. 0, or an exit status after a line on
- * stderr. */
+/* Checks at the start that captures can be written: the first one may be due after a week. 0, or an
+ * exit status after a line on stderr. */
 static int check_directory(const char *path)
 {
 	const char *slash = strrchr(path, '/');
@@ -168,7 +168,7 @@ static int run(const struct opts *o, struct session *session, const void *ctx)
 	return run_status(o, session, status);
 }
 
-/* The run, of which the options have rules. Returns its exit status. */
+/* A run with --trigger. Returns its exit status. */
 static int trigger_run(const struct opts *o)
 {
 	return run_session(o, run, NULL);
