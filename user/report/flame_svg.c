@@ -24,7 +24,7 @@ EMBED(flame_script, "user/report/flame.js");
 #define BODY_BYTES  (256u << 10)
 #define FLAME_ALL   "all programs"
 
-/* A node whose children are being drawn. */
+/* A node with children that are being drawn. */
 struct open {
 	uint32_t child; /* the next one to draw */
 	uint32_t more;	/* children that are not drawn */

@@ -17,7 +17,7 @@
 #define FLAME_FRAMES	20000
 #define FLAME_LEVELS	500
 
-/* A tree, whose values have a unit of their own. */
+/* A tree; its values have a unit of their own. */
 struct flame_part {
 	const char *name; /* of its root */
 	uint32_t root;

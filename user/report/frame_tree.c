@@ -8,9 +8,9 @@
 
 #include "base/array.h"
 
-/* Of a stack while values are merged: the prefix tree in the other direction. */
+/* A stack while values are merged: a node of the prefix tree, linked from parent to children. */
 struct frame_tree_stack {
-	uint64_t value; /* its own; when its children are done, theirs too */
+	uint64_t value; /* its own; once its children have been left, with theirs */
 	uint32_t child, next;
 	uint32_t node;
 	bool is_linked;
@@ -49,7 +49,7 @@ int frame_tree_init(struct frame_tree *t, const struct session *s)
 	int err = display_names_new(s->strings, &t->names);
 	if (err)
 		return err;
-	/* Entries 0, whose index reads as "no memory". */
+	/* Entries 0: as the result of a function their index means "no memory". */
 	add_label(t, "");
 	if (t->labels)
 		add_node(t, 0, 0);
@@ -116,7 +116,7 @@ static uint32_t push(struct frame_tree *t, uint32_t parent, uint32_t label)
 	return (uint32_t)*known;
 }
 
-/* Enters a stack whose parent has been entered. 0: no memory. */
+/* Enters a stack; its parent has been entered. 0: no memory. */
 static uint32_t enter(struct frame_tree *t, uint32_t id)
 {
 	uint32_t frame = stacks_frame(t->session->stacks, id);
@@ -148,7 +148,7 @@ static void note_position(struct frame_tree_node *n, const struct frame_position
 	n->has_line = has_line;
 }
 
-/* Leaves a stack, whose children have been left: value is theirs and its own. */
+/* Leaves a stack. Its children have been left: its value includes theirs. */
 static void leave(struct frame_tree *t, uint32_t id)
 {
 	uint32_t parent = stacks_parent(t->session->stacks, id), frame;

@@ -68,7 +68,7 @@ struct frame_tree_value {
 int frame_tree_init(struct frame_tree *t, const struct session *s);
 void frame_tree_done(struct frame_tree *t); /* also of zeroed memory */
 /*
- * Makes a tree of its own from values, more than one of which may be of the same stack. Its root is
+ * Makes a separate tree from values; several of them may be of the same stack. Its root is
  * *ret_root; values of stack 0 are the root's own. 0 or -ENOMEM, and then only done() may follow.
  */
 int frame_tree_add(struct frame_tree *t, const struct frame_tree_value *value, size_t n,

@@ -8,7 +8,7 @@
 
 #include "session/session.h"
 
-/* Ends in a stretch without events that is longer than so many intervals are one. */
+/* In a stretch without events, the intervals after this number are reported as one. */
 #define REPORT_INTERVAL_QUIET 100
 
 /* Zeroed memory but for step_ns: not begun. */

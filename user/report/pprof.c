@@ -42,7 +42,7 @@ enum { LINE_FUNCTION = 1, LINE_LINE = 2 };
 enum { FUNCTION_ID = 1, FUNCTION_NAME = 2, FUNCTION_SYSTEM_NAME = 3, FUNCTION_FILE = 4 };
 
 #define BUFFER_BYTES 65536
-#define MAIN_MAPPING 1 /* the executable's, and that of frames of which none is known */
+#define MAIN_MAPPING 1 /* of the executable, and of frames without a known module */
 #define UNKNOWN_NAME "?"
 #define NO_BACKTRACE "(no backtrace)"
 /* Frames that are left out and counted: walking a stack takes time, too. */
@@ -117,7 +117,7 @@ static void put_type(struct pprof *p, uint32_t field, const struct pprof_type *t
 	proto_close(&p->body, opened);
 }
 
-/* A mapping says that names are known: readers look for no symbols then. */
+/* The mapping declares that names are known, so readers do not resolve symbols. */
 static void put_mapping(struct pprof *p, struct buf *to, uint64_t id, uint32_t path,
 			uint32_t build_id)
 {
@@ -269,7 +269,7 @@ static uint64_t location_of(struct pprof *p, uint32_t frame)
 	return id;
 }
 
-/* Of the frames of a stack that a sample has no room for. */
+/* The id of a location that represents the frames that a sample has no room for. */
 static uint64_t location_left_out(struct pprof *p, uint32_t stack)
 {
 	const struct stacks *stacks = p->session->stacks;

@@ -38,7 +38,7 @@ struct pprof_head {
 /* Keeps the session. 0 or -ENOMEM. */
 int pprof_new(const struct session *s, const struct pprof_head *head, struct pprof **ret);
 void pprof_free(struct pprof *p); /* NULL is allowed */
-/* A line for whoever reads the profile. */
+/* Adds a comment, a line of text that readers can show. */
 void pprof_comment(struct pprof *p, const char *text);
 /* pid: shown as a label; 0: none. */
 void pprof_sample(struct pprof *p, uint32_t stack, const int64_t *values, uint32_t pid);

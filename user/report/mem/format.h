@@ -8,7 +8,7 @@
 #include "report/mem/model/site_name.h"
 #include "report/text.h"
 
-/* Of the total, the share above which a site is listed if no number of rows is given. */
+/* The share of the total above which a site is listed if no number of rows is given. */
 #define MEM_SHARE_MIN 0.005
 
 /* An estimate that fewer samples carry says so. */
@@ -21,8 +21,8 @@ struct report_text mem_certainty_text(const struct mem_measure *m);
 /* " [only 7 samples]" behind a row that few carry. */
 void mem_put_few(struct buf *b, const struct mem_measure *m);
 
-/* What the samples of a report are: "sample", or "word" (of C "byte") where all are sampled, or
- * each is one that a sampled object stands for. */
+/* The noun for the samples of a report: "word" (of C "byte") where all words are sampled, or where
+ * each sample is a word that a sampled object represents; else "sample". */
 const char *mem_sample_name(const struct mem_view *v);
 /* The number of sites that are listed, of those with the most bytes: `most` if it is not 0, else
  * those above the least share, but not more than `usual` (0: any number). */

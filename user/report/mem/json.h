@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The reports of mem as JSON, one object a report, in a line; mem_schema() describes them. They
- * have all sites, or those of --top. Bytes stand with the ends of their interval of 95 %.
+ * have all sites, or those of --top. Bytes are written with the ends of their 95 % interval.
  */
 #ifndef REPORT_MEM_JSON_H
 #define REPORT_MEM_JSON_H
@@ -24,13 +24,13 @@ void mem_json_begin(struct json *j, struct buf *b, const char *report);
 void mem_json_end(struct json *j);
 /* The programs, and how much of them was recorded. */
 void mem_json_run(struct json *j, const struct mem_view *v);
-/* Of the members "bytes", "low" and "high". */
+/* The members "bytes", "low" and "high". */
 void mem_json_amount(struct json *j, const struct mem_amount *a);
-/* Of "value", "low" and "high". */
+/* The members "value", "low" and "high". */
 void mem_json_value(struct json *j, const struct mem_amount *a);
-/* An amount with "samples" and "objects". */
+/* The members of an amount, with "samples" and "objects". */
 void mem_json_measure(struct json *j, const struct mem_measure *m);
-/* The same as an object. */
+/* The members of mem_json_measure() as an object. */
 void mem_json_key_measure(struct json *j, const char *key, const struct mem_measure *m);
 /* "function" as the source names it, "symbol" and "file". */
 void mem_json_name(struct json *j, const char *shown, const char *symbol, const char *file);

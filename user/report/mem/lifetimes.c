@@ -37,7 +37,7 @@ static unsigned next_bucket(const struct mem_view *v, unsigned i)
 	return !i && !v->model->has_ns ? US_BUCKETS : i + 1;
 }
 
-/* Adds those below the clock's step to the first one. */
+/* Adds the buckets below the clock's step to the first one. */
 static void merge_buckets(const struct mem_view *v, struct site_life *l)
 {
 	for (unsigned i = 1; i < next_bucket(v, 0); i++) {
@@ -46,7 +46,7 @@ static void merge_buckets(const struct mem_view *v, struct site_life *l)
 	}
 }
 
-/* Of the listed sites, by their place in the list. 0 or -ENOMEM. */
+/* Sums up the lives of the listed sites, life[i] of by_self[i]. 0 or -ENOMEM. */
 static int add_up(const struct mem_view *v, struct mem_sites *t, uint32_t count,
 		  struct site_life *life)
 {

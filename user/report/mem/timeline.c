@@ -84,7 +84,7 @@ static double column(const struct mem_timeline *t, uint32_t i)
 	return most;
 }
 
-/* How full a cell is whose row begins at `low`: empty, a third, two, full. */
+/* How full a cell is in the row that begins at `low`: empty, a third, two, full. */
 static char cell(double bytes, double low, double row)
 {
 	static const char of[] = " .:#";

@@ -17,7 +17,7 @@ int mem_timeline_json(struct buf *b, const struct mem_view *v);
 void mem_timeline_put_summary(struct buf *b, const struct mem_view *v);
 /* Live bytes with their interval, which is not known if there are several rates. */
 struct mem_amount mem_timeline_amount(const struct mem_model *m, double bytes);
-/* Bytes allocated in a second, in column i of so many. */
+/* Bytes allocated per second, in column i of `columns`. */
 double mem_timeline_rate(const struct mem_timeline *t, uint32_t i, uint32_t columns);
 /* When the peak was, since the begin. */
 uint64_t mem_timeline_peak_ns(const struct mem_timeline *t);

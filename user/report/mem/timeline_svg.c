@@ -29,7 +29,7 @@ EMBED(timeline_script, "user/report/mem/timeline.js");
 #define ROW	    18	/* of the legend, which is below the charts */
 #define NAME	    110 /* bytes of a name there, at most */
 
-/* A chart, whose values begin at its lower end. */
+/* A chart; its values begin at its lower end. */
 struct chart {
 	struct buf *b;
 	const struct mem_timeline *t;
@@ -126,7 +126,7 @@ static void put_name(struct buf *b, const struct mem_view *v,
 		return;
 	mem_timeline_put_name(&name, v, bands, k);
 	bool is_long = name.len > most;
-	/* Not within a character. */
+	/* A name is not cut within a character. */
 	while (is_long && most && (name.data[most] & 0xc0) == 0x80)
 		most--;
 	if (is_long)
@@ -245,7 +245,7 @@ static int put_charts(struct buf *b, const struct mem_view *v,
 	return err;
 }
 
-/* Of periodic samples, which do not have what is alive: the rate alone. */
+/* Periodic samples do not have what is alive: draws the rate alone. */
 static void put_rate_chart(struct buf *b, const struct mem_view *v, int panel)
 {
 	const struct mem_timeline *t = v->model->timeline;

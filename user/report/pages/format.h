@@ -7,11 +7,11 @@
 #include "report/pages/pages.h"
 #include "report/text.h"
 
-/* The bytes of so many pages: "3.2 MiB" */
+/* The bytes of a number of pages: "3.2 MiB" */
 struct report_text pages_bytes_text(const struct pages_model *m, uint64_t pages);
 /* A P: "P 3", "P -1"; a thread of an address space: "tid 1234", "the kernel". */
 struct report_text pages_p_text(const struct pages_model *m, int32_t p);
-/* The same of a slot; "other Ps", "other threads": of the slot of the rest. */
+/* The P or the thread of a slot; of the slot of the rest: "other Ps", "other threads". */
 struct report_text pages_owner_text(const struct pages_model *m, uint32_t slot);
 /* A class of sizes: "1", "3 to 4" */
 struct report_text pages_class_text(unsigned size_class);
@@ -22,8 +22,6 @@ struct report_text pages_time_text(const struct pages_model *m, uint64_t ns);
 void pages_put_bar(struct buf *b, double part, double whole);
 /* The line of percentiles of a histogram of times: "median 1.2 ms, 90 % 3.4 ms, ...". */
 void pages_put_percentiles(struct buf *b, const struct histogram *h);
-/* The lines above a report: how much was recorded, of what time, what is missing. False: there are
- * no events, and nothing else to print. */
 struct pages_map_shade {
 	enum pages_shade shade;
 	uint32_t rgb;
@@ -41,6 +39,8 @@ void pages_put_marks(struct buf *b, const struct pages_model *m);
  * known, else empty. */
 void pages_put_title(struct buf *b, const struct pages_view *v);
 void pages_put_begin(struct buf *b, const struct pages_view *v);
+/* The lines above a report: how much was recorded, of what time, what is missing. False: there are
+ * no events, and nothing else to print. */
 bool pages_put_head(struct buf *b, const struct pages_view *v);
 
 #endif

@@ -20,8 +20,8 @@ struct pages_grid {
 	uint64_t row_bytes; /* addresses of a row */
 };
 
-/* At most so many rows and columns: what is more is averaged. 0 or -ENOMEM; done() works after
- * either. */
+/* Makes at most columns_max columns and rows_max rows: cells are averaged where the map has more. 0
+ * or -ENOMEM; done() works after either. */
 int pages_grid_make(struct pages_grid *g, const struct pages_model *m, uint32_t columns_max,
 		    uint32_t rows_max);
 void pages_grid_done(struct pages_grid *g);

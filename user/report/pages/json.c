@@ -26,7 +26,7 @@ void pages_json_begin(struct json *j, struct buf *b, const struct pages_view *v,
 	json_key_u64(j, "other_events", v->others);
 }
 
-/* Those of an enum ebt_page_cause but for the program's own calls. */
+/* Puts the pages by enum ebt_page_cause, without those of the program's own calls. */
 static void put_causes(struct json *j, const char *key, const uint64_t pages[KINDS_PAGE_CAUSES])
 {
 	json_key_open(j, key, '{');

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Which rows of a picture of an address space are of which mapping. */
+/* The mappings that the rows of a picture of an address space belong to. */
 #ifndef REPORT_PAGES_LABELS_H
 #define REPORT_PAGES_LABELS_H
 
@@ -19,8 +19,8 @@ struct pages_labels {
 	uint32_t count;
 };
 
-/* Of rows in which a page was ever seen; none if no name is known. The mappings must outlive them.
- * 0 or -ENOMEM. */
+/* Labels the rows in which a page was ever seen; no labels if no name is known. The mappings must
+ * outlive the labels. 0 or -ENOMEM. */
 int pages_labels_make(struct pages_labels *ret, const struct pages_grid *g,
 		      const struct mappings *m);
 void pages_labels_done(struct pages_labels *l);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Which P frees whose pages. */
+/* The Ps that freed pages, by the P that had allocated them. */
 #include "base/plural.h"
 #include "report/pages/format.h"
 #include "report/pages/json.h"

@@ -11,7 +11,7 @@
 #define BATCH	     256
 #define USUAL_ROWS   10
 
-/* Of an address space: the pages that were there when tracing began. */
+/* Whether the pages that an address space had when tracing began have been received. */
 enum snapshot { SNAPSHOT_TO_COME, SNAPSHOT_COMES, SNAPSHOT_TAKEN };
 
 struct pages {
@@ -60,7 +60,7 @@ static bool is_own(struct pages *k, const struct ebt_event *ev, int *ret_err)
 	return false;
 }
 
-/* Of an address space. What the program does begins behind the snapshot. */
+/* Takes an event of an address space. Events of the program itself begin behind the snapshot. */
 static int take(struct pages *k, const struct ebt_event *ev, const struct ebt_pagetrace_event *e)
 {
 	bool is_snapshot = ev->kind == EBT_PAGE_ALLOC &&

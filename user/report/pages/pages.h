@@ -2,9 +2,9 @@
 /*
  * The reports of pages (report/pages/model/pages.h), each written at the end of a run: a function
  * that prints the model's numbers. One sink runs the model for all of them. It takes events of a
- * pipeline, of which it uses those of one process, or a reader's own batches. The size of a page is
- * that of the process. Of an address space, what was there when tracing began is the state at the
- * start, and did not happen.
+ * pipeline, and uses those of one process, or a reader's own batches. The size of a page is that of
+ * the process. Of an address space, what was there when tracing began is the state at the start,
+ * and did not happen.
  */
 #ifndef REPORT_PAGES_PAGES_H
 #define REPORT_PAGES_PAGES_H
@@ -39,7 +39,7 @@ typedef int pages_put(struct buf *b, const struct pages_view *v);
 /* Writes to fd, which stays the caller's. 0 or -ENOMEM. */
 int pages_new(const struct session *s, int fd, pages_put *put, const struct pages_report_options *o,
 	      struct sink **ret);
-/* Instead of events: batches of a reader, and what it found. 0 or -ENOMEM. */
+/* For a reader, instead of events: its batches, and what it found. 0 or -ENOMEM. */
 int pages_take(struct sink *k, const struct ebt_pagetrace_event *ev, size_t n);
 void pages_set_trace(struct sink *k, const struct pages_trace *t);
 

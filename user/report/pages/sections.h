@@ -10,7 +10,7 @@
 /* The table of pages by state, with peak and growth. */
 void pages_put_totals(struct buf *b, const struct pages_model *m);
 /* A line each: free runs; how full huge pages are, what keeps them; pages that were returned and
- * taken again; lifetimes; whose pages were freed; violations and damage. */
+ * taken again; lifetimes; pages that another P freed than allocated them; violations and damage. */
 void pages_put_runs(struct buf *b, const struct pages_model *m, const struct pages_runs *r,
 		    const char *name);
 void pages_put_units(struct buf *b, const struct pages_model *m, const struct pages_units *u);

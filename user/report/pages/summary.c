@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* One screen of all. */
+/* The summary: the main numbers of all reports of pages, on one screen. */
 #include "base/plural.h"
 #include "report/pages/format.h"
 #include "report/pages/json.h"
@@ -33,7 +33,7 @@ static void done(struct parts *p)
 	pages_matrix_done(&p->matrix);
 }
 
-/* Of all sizes: runs that were freed whole. 0 or -ENOMEM. */
+/* The lifetimes of runs of all sizes that were freed whole. 0 or -ENOMEM. */
 static int all_lifetimes(const struct pages_model *m, struct histogram *ret)
 {
 	int err = 0;

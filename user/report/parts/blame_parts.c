@@ -139,7 +139,7 @@ static void correct_waits(struct blame_split *s, const struct pause_counts *u)
 	unknown = ns[BLAME_UNKNOWN];
 	if (pause_counts_never_blocked(u) && unknown > doubt)
 		move(&ns[BLAME_UNKNOWN], &ns[BLAME_CPU], unknown - doubt);
-	/* It blocked, and no interval says so. */
+	/* The thread blocked, but there is no interval of that. */
 	uint64_t switches = u->count[PAUSE_VOLUNTARY];
 	if (switches && switches != PAUSE_UNKNOWN && !s->longest.ns && !ns[BLAME_DOMAIN])
 		move(&ns[BLAME_CPU], &ns[BLAME_UNKNOWN], ns[BLAME_CPU]);

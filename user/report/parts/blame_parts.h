@@ -40,7 +40,7 @@ const char *blame_part_text(unsigned part);
 enum blame_part blame_part_of_call(long number);
 /* The part of a thread that is blocked, by its enum ebt_offcpu_reason and its system call. */
 enum blame_part blame_part_of_block(uint32_t reason, int32_t syscall);
-/* Its name, of those that block for long; NULL: another. Static. */
+/* The name of a system call that may block for long; NULL: any other. Static. */
 const char *blame_call_name(long number);
 
 #define BLAME_COMM_BYTES 16
@@ -51,7 +51,7 @@ struct blame_cause {
 	enum blame_part part;
 	uint64_t ns;	 /* 0: there is none */
 	int32_t syscall; /* BLAME_NO_CALL: none */
-	/* Of BLAME_WAIT the thread that ran in its place; else the one that woke it, unless an
+	/* With BLAME_WAIT the thread that ran in its place; else the thread that woke it, unless an
 	 * interrupt did. tid 0: none, or not known. */
 	uint32_t tid;
 	uint16_t cpu;		     /* on which it ran in its place; EBT_NO_CPU: not known */
@@ -68,8 +68,8 @@ struct blame_split {
 /*
  * The kernel's counts of the whole pause are the truth where intervals are not known, or lack some
  * of the wait for a CPU. They hold what a thread did while it waited for another domain, too: as
- * much of the wait for a CPU may have been there, and the rest was not. Of the time on a CPU the
- * part is told that page faults took, if it was measured.
+ * much of the wait for a CPU may have been there, and the rest was not. The time of page faults is
+ * split off the time on a CPU, if it was measured.
  */
 void blame_split_correct(struct blame_split *s, const struct pause_counts *u);
 

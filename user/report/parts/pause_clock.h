@@ -53,7 +53,7 @@ static inline bool pause_clock_begin(struct pause_clock *c, uint64_t now_ns)
 	c->now.user = NULL;
 	return true;
 }
-/* Its pause, if the phase of a thread that waits is the last one; NULL: it is not. */
+/* A phase of a waiting thread ends. The pause that ends with it; NULL: none does. */
 const struct pause_thread *pause_clock_end_waiting(struct pause_clock *c, uint32_t tid);
 /* The present part of the pause ends. */
 static inline void pause_clock_spend(struct pause_clock *c, uint64_t end_ns)

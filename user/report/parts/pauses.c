@@ -63,7 +63,8 @@ int pauses_add(struct pauses *p, uint64_t ns, enum stat_cut cut, uint64_t now_ns
 {
 	if (cut != STAT_CUTS) {
 		count_cut(p->sum, cut, ns);
-		/* An end whose begin was not seen may tell that it was a part of a longer one. */
+		/* This is the cut pause: an end without a begin that comes later counts no other
+		 * one. */
 		if (cut == p->unsure_cause && p->certainty == PAUSES_UNSURE)
 			p->certainty = PAUSES_CUT;
 		return 0;

@@ -3,8 +3,8 @@
  * The pauses of one lane (pause_clock.h): their lengths go into the sum of the process (struct
  * stat_pauses), their union is the GC time of the lane.
  *
- * Behind a loss, and at the begin of the lane's time, an end may come whose begin was not seen;
- * then all pauses since were parts of that one. So they are held, PAUSES_HELD_MAX at most:
+ * Behind a loss, and at the begin of the lane's time, an end without a begin may come; then
+ * all pauses since were parts of that one. So they are held, PAUSES_HELD_MAX at most:
  *
  *             pauses_unsure      pauses_add: a pause  held for PAUSES_HELD_NS,  pauses_orphan
  *                                                     or too many, or settled
@@ -47,11 +47,12 @@ void pauses_done(struct pauses *p);
  */
 int pauses_add(struct pauses *p, uint64_t ns, enum stat_cut cut, uint64_t now_ns,
 	       struct histogram *interval);
-/* From now_ns on an end may come whose begin was not seen. */
+/* From now_ns on an end without a begin may come. */
 void pauses_unsure(struct pauses *p, uint64_t now_ns, enum stat_cut cause);
-/* No such end will come any more: what is held counts. 0 or -ENOMEM. */
+/* No end without a begin will come any more: what is held counts. 0 or -ENOMEM. */
 int pauses_settle(struct pauses *p);
-/* One has come, `ns` after the state became unsure; it stops the mutator. */
+/* An end without a begin has come, `ns` after the state became unsure; its phase stops the
+ * mutator. */
 void pauses_orphan(struct pauses *p, uint64_t ns);
 
 #endif

@@ -35,8 +35,8 @@ bool thread_times_is_due(const struct thread_times *t, uint32_t tid)
 	return o ? o->count > TRIM_AT : is_full(t);
 }
 
-/* Most threads of which no pause needs an interval have ended, and who has not will have its next
- * one. */
+/* Drops the threads without an interval that a pause may still need: most have ended, and the next
+ * interval of a live one adds it again. 0 or -ENOMEM. */
 static int sweep(struct thread_times *t, uint64_t needed_ns)
 {
 	PTRMAP(struct thread_time) left = {{0}};

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * When the threads of a process did not run lately (off_cpu.h), by their numbers. What no pause
- * needs any more is forgotten, and so are threads that have ended: whoever adds intervals trims
- * when it is due. Zeroed memory has none.
+ * When the threads of a process did not run lately (off_cpu.h), by their numbers. Intervals that no
+ * pause needs any more are dropped, and so are threads that have ended: before it adds an interval,
+ * the caller trims if that is due. Zeroed memory has none.
  */
 #ifndef REPORT_PARTS_THREAD_TIMES_H
 #define REPORT_PARTS_THREAD_TIMES_H

@@ -139,7 +139,7 @@ static void put_culprit(struct buf *b, const struct blame_culprit *c)
 		report_print(b, "thread %" PRIu32, c->tid);
 }
 
-/* The language whose code it is; NULL: of none that is known. */
+/* The language of the code at a position; NULL: not known. */
 static const struct traits_frames *language_of(const struct session *s,
 					       const struct frame_position *p)
 {
@@ -158,7 +158,7 @@ static uint32_t lines_of_runtime(const struct session *s, uint32_t stack)
 	return 0;
 }
 
-/* Of functions that were inlined the innermost is the last position. */
+/* The innermost of inlined functions is the last position of a frame. */
 static void put_stack(struct buf *b, const struct session *s, uint32_t stack)
 {
 	uint32_t lines = 0, skipped = lines_of_runtime(s, stack);

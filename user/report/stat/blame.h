@@ -20,8 +20,8 @@ void stat_blame_json(struct json *j, const struct session *s, const struct blame
  * NULL. */
 void stat_blame_open_text(struct buf *b, const struct blame_pause *p);
 void stat_blame_open_json(struct json *j, const struct session *s, const struct blame_pause *p);
-/* ", the longest by Gc.full_major at calls.ml:20 (Calls.collect)": of the pauses whose outermost
- * phase has the role; false, and nothing, if none has a stack. */
+/* ", the longest by Gc.full_major at calls.ml:20 (Calls.collect)": of the pauses with an outermost
+ * phase of the role; false, and nothing, if none has a stack. */
 bool stat_blame_put_calls(struct buf *b, const struct session *s, const struct blame_sums *m,
 			  enum traits_role role);
 /* What the figures suggest, a line each; nothing if they suggest nothing. */

@@ -41,7 +41,7 @@ static void put_windows(struct json *j, const double *least)
 	for (unsigned i = 0; i < MMU_WINDOWS; i++) {
 		json_open(j, '{');
 		json_key_u64(j, "window_ns", mmu_window_ns[i]);
-		/* One that is not known is null. */
+		/* A share that is not known is written as null. */
 		json_key_double(j, "least_percent", 100 * least[i]);
 		json_close(j, '}');
 	}

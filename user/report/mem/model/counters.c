@@ -63,7 +63,7 @@ static int allocate(struct mem_counted *p, const struct ebt_event *ev)
 	struct mem_object *o = mem_objects_put(&p->live, ev->arg[0]);
 	if (!o)
 		return -ENOMEM;
-	/* An id that comes again stands for another object. */
+	/* An id that comes again belongs to another object. */
 	if (o->row)
 		p->live_samples -= o->samples < p->live_samples ? o->samples : p->live_samples;
 	o->row = 1; /* it is in use */

@@ -35,7 +35,8 @@ int mem_counters_event(struct mem_counters *c, const struct ebt_event *ev,
 		       struct mem_counters_value *ret);
 /* Forgets a process. True: *ret is its last value, which was not due before. */
 bool mem_counters_forget(struct mem_counters *c, uint32_t process, struct mem_counters_value *ret);
-/* The same of any process; false: there is none any more. */
+/* Forgets any process. True: *ret is its last value, which was not due before; false: no process is
+ * left. */
 bool mem_counters_end(struct mem_counters *c, struct mem_counters_value *ret);
 
 #endif

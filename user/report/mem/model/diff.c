@@ -148,7 +148,8 @@ void mem_diff_finish(struct mem_diff *d)
 	d->total = difference_of(all, factor);
 	for (uint32_t i = 0; i < d->sites; i++) {
 		struct mem_diff_site *site = &d->site[i];
-		/* No sample is an amount, too: at most a few times what a sample stands for. */
+		/* A site without samples has an amount, too: its interval reaches up to a few times
+		 * the words of one sample. */
 		for (unsigned side = 0; side < MEM_DIFF_SIDES; side++)
 			if (!site->has[side])
 				site->sum[side] = d->side[side].none;

@@ -7,8 +7,8 @@
  * The models may be of different sessions, one freed before the other is read: the diff has its own
  * strings. Values are bytes, bytes in a second, or shares of all bytes in per cent, each with its
  * interval of 95 %; the time and the sum of all bytes are taken as exact. The interval of a
- * difference combines those of its two values by the squares of their distances; a difference whose
- * interval has 0 in it is within the noise of sampling.
+ * difference combines those of its two values by the squares of their distances; a difference is
+ * within the noise of sampling if its interval includes 0.
  */
 #ifndef REPORT_MEM_MODEL_DIFF_H
 #define REPORT_MEM_MODEL_DIFF_H

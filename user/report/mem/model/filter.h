@@ -14,7 +14,7 @@
 
 enum mem_filter_what {
 	MEM_FILTER_FUNCTION, /* any of the backtrace */
-	MEM_FILTER_FILE,     /* likewise */
+	MEM_FILTER_FILE,     /* any of the backtrace */
 	MEM_FILTER_SITE,     /* the innermost function that is no wrapper; all are: the innermost */
 };
 
@@ -36,7 +36,7 @@ struct mem_filter {
 	bool has_domain;
 	bool by_lifetime;
 	struct mem_range lifetime_ns, size_bytes;
-	struct mem_wrappers wrappers; /* of which no site is one */
+	struct mem_wrappers wrappers; /* they are no sites */
 };
 
 /* A filter that everything passes. */

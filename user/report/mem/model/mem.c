@@ -86,7 +86,7 @@ static void count_object(struct mem_process *p, const struct mem_object *o)
 		mem_count_add(&f->promoted, mem_object_count(o));
 }
 
-/* Of an object whose lifetime is known, and selected. 0 or -ENOMEM. */
+/* Counts an object, or adds it to the choice: its lifetime is known, and selected. 0 or -ENOMEM. */
 static int select_object(struct mem_model *m, struct mem_process *p, const struct mem_object *o)
 {
 	if (m->opt.needs & MEM_CHOICE)
@@ -128,8 +128,8 @@ static inline uint8_t source_of(const struct ebt_event *ev)
 	return ev->id < MEM_SOURCES ? (uint8_t)ev->id : EBT_ALLOC_EXTERNAL;
 }
 
-/* The sum of words that no sample stands for is of objects of no size; it is known, as is a large
- * object that stands for nothing but itself. */
+/* Whether the samples of an event are words that were counted. An event of size 0 has the sum of
+ * the words that no sampled object represents; a large object may represent only itself. */
 static inline bool is_exact(const struct mem_process *p, const struct ebt_event *ev)
 {
 	return p->periodic && p->scale.weighted &&
@@ -300,7 +300,7 @@ int mem_model_events(struct mem_model *m, const struct ebt_event *ev, size_t n)
 	return err;
 }
 
-/* Those that are alive now. */
+/* Counts or selects the objects that are alive at the end. 0 or -ENOMEM. */
 static int end_objects(struct mem_model *m, struct mem_process *p, uint64_t now)
 {
 	size_t at = 0;

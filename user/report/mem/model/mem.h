@@ -7,9 +7,9 @@
  * backtraces and of live sampled objects, not with the length of the run or the number of processes
  * that ended.
  *
- * Object ids are those of a process. A promotion or a collection of an object of which no
- * allocation was seen is counted apart, and changes nothing else. Losses and damage are counted by
- * the session.
+ * Object ids are those of a process. A promotion or a collection of an object with an unseen
+ * allocation is counted apart, and changes nothing else. Losses and damage are counted by the
+ * session.
  */
 #ifndef REPORT_MEM_MODEL_MEM_H
 #define REPORT_MEM_MODEL_MEM_H
@@ -32,7 +32,7 @@ enum mem_needs {
 	MEM_FATES = 1, /* fate of each row: live, promoted, collected, lifetimes */
 	/* Live bytes over time. With the filter's lifetimes it needs the choice of another run. */
 	MEM_TIMELINE = 2,
-	MEM_BANDS = 4,	/* the same by site; only with MEM_TIMELINE */
+	MEM_BANDS = 4,	/* live bytes over time by site; only with MEM_TIMELINE */
 	MEM_ENDS = 16,	/* reports of when objects end, which some processes' samples do not have */
 	MEM_CHOICE = 8, /* nothing: which objects the filter's lifetimes select */
 };
@@ -44,7 +44,7 @@ struct mem_options {
 	/* The caller's, or NULL. With MEM_CHOICE the run makes it, without it is that of the
 	 * filter's lifetimes, made by a run over the same stream with the same `until`. */
 	struct mem_choice *choice;
-	double rate;		      /* of samples whose own is not known; 0: it is not, too */
+	double rate;		      /* of samples with an unknown rate; 0: none is given */
 	struct mem_wrappers wrappers; /* of allocators, which are no sites */
 };
 
@@ -60,13 +60,13 @@ struct mem_model {
 	struct moment at;	       /* of mem_model_settle() */
 	uint64_t unknown;	       /* promotions and collections of unknown objects */
 	struct mem_timeline *timeline; /* NULL: it is not made */
-	struct mem_bands *bands;       /* likewise */
+	struct mem_bands *bands;       /* NULL: they are not made */
 	uint64_t limit_ns;
 	uint64_t allocations; /* events so far */
 	uint32_t ended;	      /* processes so far, but for the first one */
 	bool has_objects;     /* there is a table of live ones */
 	bool has_ns;	/* some lifetime is no number of whole us: that is not the clock's step */
-	bool has_words; /* after the end: a sample of any process is a word that it stands for */
+	bool has_words; /* after the end: each sample is a word that an object represents */
 	bool has_generations; /* after the end: some process has a minor and a major heap */
 	bool is_periodic;     /* all processes are sampled so: nothing is known to be alive */
 	bool is_partial;      /* events of no process that is known were not recorded */
@@ -86,9 +86,9 @@ int mem_model_forget(struct mem_model *m, uint32_t process);
  */
 int mem_model_settle(struct mem_model *m, struct moment now);
 /*
- * Whether the model can go on after that. One with bands cannot, which are sorted then: they are of
- * all of a run. Nor one whose filter selects lifetimes: those of live objects are known at the end
- * alone.
+ * Whether more events may follow mem_model_settle(). Not with bands, which are sorted then: they
+ * are of a whole run. Not with a filter of lifetimes: those of live objects are known only at the
+ * end.
  */
 bool mem_model_goes_on(const struct mem_model *m);
 static inline int mem_model_end(struct mem_model *m)

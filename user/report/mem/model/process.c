@@ -16,10 +16,10 @@
  * are exact. Up to MEM_EXACT_SAMPLES samples the interval is exact (Clopper and Pearson's argument,
  * for a known rate and an unknown N), also of 0 samples; above it is the score interval (Wilson).
  *
- * Objects are estimated by the same samples: each of an object of N words stands for 1 / rate words
- * and so for 1 / (N rate) objects. Its samples are N rate on average, so the sum over all samples
- * is without bias, whatever the sizes; a share is samples / N, which can be added up before the
- * rate is known.
+ * Objects are estimated by the same samples: each sample of an object of N words represents 1 /
+ * rate words and so 1 / (N rate) objects. The object has N rate samples on average, so the sum over
+ * all samples is without bias, whatever the sizes; a share is samples / N, which can be added up
+ * before the rate is known.
  *
  * Samples that are taken together are no more certain than one: the interval is that of fewer
  * samples at a lower rate.
@@ -79,7 +79,7 @@ struct mem_amount mem_words(uint64_t samples, double rate)
 		a.low = a.low > s ? a.low : s;
 		return a;
 	}
-	/* The n whose distance from the samples is Z standard deviations: (s - n rate)^2 = Z^2 n
+	/* The n at a distance of Z standard deviations from the samples: (s - n rate)^2 = Z^2 n
 	 * rate rest. */
 	double c = Z * Z * rest, width = sqrt(c * (4 * s + c));
 	a.low = (2 * s + c - width) / (2 * rate);
@@ -98,7 +98,7 @@ struct mem_amount mem_scale_amount(const struct mem_scale *scale, uint64_t sampl
 	if (!scale->weighted && rate == scale->rate) {
 		a = mem_words(samples, rate);
 	} else if (rate < 1) {
-		/* The interval of as many samples as stand for so many words. */
+		/* The interval of the number of samples that represents `words` at this rate. */
 		struct mem_amount around =
 			mem_words((uint64_t)llround(fmin(words * rate, 0x1p62)), rate);
 		a.low = fmin(around.low, words);

@@ -22,17 +22,17 @@ enum mem_doubt { MEM_ALL_RECORDED, MEM_AT_LEAST, MEM_ANY };
 struct mem_scale {
 	double rate; /* the chance of a word, above 0, at most 1; 0: not known */
 	double word_bytes;
-	bool weighted;	/* a sample stands for a word, whatever the rate is */
+	bool weighted;	/* a sample represents one word at any rate */
 	bool by_object; /* the samples of an object were taken as one */
-	double each;	/* so many samples are taken as one, at the same place; 0: 1 */
+	double each;	/* number of samples that are taken as one, at the same place; 0: 1 */
 	enum mem_doubt doubt;
 };
-/* The words that a sample stands for. */
+/* The words that a sample represents. */
 static inline double mem_scale_words(const struct mem_scale *s)
 {
 	return s->weighted ? 1 : 1 / s->rate;
 }
-/* From one that is taken to the next. */
+/* The words from one sample that is taken to the next. */
 static inline double mem_scale_between(const struct mem_scale *s)
 {
 	return (s->each > 1 ? s->each : 1) / s->rate;
@@ -57,19 +57,19 @@ struct mem_sum {
 		uint64_t samples;
 	} part[MEM_SUM_PARTS];
 	uint32_t parts;
-	/* Of further scales: the estimate, and the squared distances of its interval's ends. */
+	/* Over further scales: the estimate, and the squared distances of its interval's ends. */
 	double bytes, below, above;
 };
 struct mem_amount {
 	double bytes;
 	double low, high; /* of the interval; NAN: not known; high INFINITY: it may be any more */
 };
-/* Of 0 samples: records that the scale was in use, so that the sum is not exactly 0. */
+/* 0 samples record that the scale was in use, so that the sum is not exactly 0. */
 void mem_sum_add(struct mem_sum *s, const struct mem_scale *scale, uint64_t samples);
 void mem_sum_merge(struct mem_sum *s, const struct mem_sum *other);
 /* The estimate alone. */
 double mem_sum_bytes(const struct mem_sum *s);
-/* The same in words, of independent samples. */
+/* The number of words, estimated from independent samples, and its interval. */
 struct mem_amount mem_words(uint64_t samples, double rate);
 /* The amount of one scale. */
 struct mem_amount mem_scale_amount(const struct mem_scale *scale, uint64_t samples);
@@ -81,9 +81,9 @@ struct mem_amount mem_sum_amount(const struct mem_sum *s);
 
 struct mem_count {
 	uint64_t objects, samples; /* sampled objects */
-	double shares;		   /* of which mem_scale_objects() estimates all objects */
+	double shares;		   /* mem_scale_objects() estimates all objects from it */
 	uint64_t exact;		   /* of the samples, those that are words which were counted */
-	uint64_t exact_objects;	   /* whose samples those are */
+	uint64_t exact_objects;	   /* that have these samples */
 };
 
 /* What was allocated with one backtrace. */
@@ -94,7 +94,7 @@ struct mem_row {
 	struct mem_count alloc[MEM_SOURCES];
 };
 
-/* What became of it. */
+/* What became of the objects of a row. */
 struct mem_fate {
 	struct mem_count live, promoted, collected;
 	uint64_t oldest_ns; /* when the oldest live object was allocated, after mem_model_end() */
@@ -105,24 +105,24 @@ struct mem_process {
 	struct mem_process *next; /* in the order of their first events */
 	uint32_t process;	  /* its index; PROCESS_UNKNOWN also once it was released */
 	uint32_t pid;		  /* 0: not known, or several */
-	uint32_t processes;	  /* that it stands for: 1, or those that ended and are added up */
+	uint32_t processes;	  /* that it represents: 1, or those that ended and are added up */
 	char comm[32];
 	uint32_t executable, context; /* strings, held; 0: not known */
 	struct mem_scale scale;
-	/* Of periodic samples of small objects, which stand for more where they are many: their
-	 * sum, and that of their squares. */
+	/* Of small objects that are sampled periodically, each with more samples where such objects
+	 * are many: the sum of their numbers of samples, and of the squares of these. */
 	double small_samples, small_squares;
 	double given_rate; /* if that of its samples is not known; 0: none */
 	bool has_weights;  /* instead of a rate */
-	/* The language whose runtime is sampled without knowing what becomes of objects; NULL: it
-	 * is not. */
+	/* The language of a runtime that is sampled without knowing what becomes of objects; NULL:
+	 * the process is not sampled so. */
 	const struct traits_language *periodic;
-	bool samples_header;   /* of each object, which is not in its words */
+	bool samples_header;   /* of each object; it is not included in its words */
 	bool is_of_memtrace;   /* sampled as memtrace does: each word with a rate that is known */
 	uint32_t *row_of;      /* by stack id: the number of its row, from 1; 0: none */
 	uint32_t stacks;       /* ids below this have an entry in row_of */
 	struct mem_row *row;   /* row[0] is unused */
-	struct mem_fate *fate; /* likewise; NULL: it is not counted */
+	struct mem_fate *fate; /* by row as `row`; NULL: it is not counted */
 	uint32_t rows, cap;    /* rows: those in use are 1 .. rows */
 	struct mem_objects objects;
 	bool is_partial;	      /* not all of it was recorded: by its trace, or a loss */
@@ -159,7 +159,7 @@ static inline void mem_sum_add_count(struct mem_sum *sum, const struct mem_scale
 		mem_sum_add(sum, scale, c->samples - exact);
 }
 
-/* That of what is alive. */
+/* The scale of what is alive. */
 static inline struct mem_scale mem_process_live_scale(const struct mem_process *p)
 {
 	struct mem_scale s = p->scale;
@@ -207,7 +207,7 @@ static inline double mem_process_bytes(const struct mem_process *p, uint64_t sam
 	return mem_scale_bytes(&p->scale, samples);
 }
 
-/* The share of an object of so many words that has so many samples. */
+/* The share (process.c) of an object with this number of samples and words. */
 static inline double mem_process_share(const struct mem_process *p, uint64_t samples, int64_t words,
 				       uint32_t source)
 {
@@ -216,15 +216,15 @@ static inline double mem_process_share(const struct mem_process *p, uint64_t sam
 	return (double)samples / (n > 1 ? n : 1);
 }
 
-/* How the process is sampled, as far as the registry knows. given_rate: that of samples whose own
- * is not known; 0: none. */
+/* How the process is sampled, as far as the registry knows. given_rate: of samples with an unknown
+ * rate; 0: none. */
 struct mem_scale mem_process_scale(const struct process *p, const struct strings *strings,
 				   double given_rate);
-/* Of the process that has this index now. */
+/* Initialises it for the process that has this index now. */
 void mem_process_init(struct mem_process *p, const struct session *s, uint32_t process,
 		      double given_rate);
 void mem_process_done(struct mem_process *p, const struct session *s);
-/* Not all of it was recorded. */
+/* Notes that not all of the process was recorded. */
 void mem_process_doubt(struct mem_process *p);
 /* After all events: how many samples were taken as one. */
 void mem_process_settle(struct mem_process *p);

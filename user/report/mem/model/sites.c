@@ -6,7 +6,7 @@
 
 #include "base/array.h"
 
-/* So many unresolved frames in a row belong to the function outside of them. */
+/* Up to this number of unresolved frames in a row belong to the function outside of them. */
 #define UNRESOLVED_MAX 2
 
 struct mem_count mem_pick_alloc(const struct mem_process *p, uint32_t row)
@@ -161,7 +161,8 @@ static struct mem_frame *look_up(struct mem_sites *t, uint32_t id)
 	return e->function ? e : NULL;
 }
 
-/* The frame that stands for a stack's innermost one, given what is known of its parent. */
+/* Finds the frame that represents a stack's innermost one. The parent of the stack is known. False:
+ * no memory. */
 static bool know_stack(struct mem_sites *t, uint32_t id)
 {
 	uint32_t parent = stacks_parent(t->session->stacks, id);
@@ -315,7 +316,7 @@ static int count_process(struct mem_sites *t, const struct mem_process *p, mem_p
 	if (err)
 		return err;
 	mem_tree_sum(&t->tree);
-	/* Those without a backtrace, which are below nothing. */
+	/* Allocations without a backtrace are below no function. */
 	if (t->tree.nodes && t->tree.node[0].own.objects)
 		measure_add(&t->function[t->frame[0].function - 1].total, &scale,
 			    t->tree.node[0].own);
@@ -430,7 +431,7 @@ static int count_caller(struct mem_sites *t, void *ctx, uint32_t function,
 	return 0;
 }
 
-/* A row of a site of which the callers are counted. */
+/* A row of a site with callers that are counted. */
 struct site_row {
 	uint32_t site, process, end;
 	const struct mem_scale *scale;

@@ -19,7 +19,7 @@
 #include "report/mem/model/tree.h"
 
 struct mem_measure {
-	struct mem_count count; /* of processes whose scales may differ: without shares */
+	struct mem_count count; /* of processes with scales that may differ: without shares */
 	struct mem_sum sum;
 	double objects; /* the estimate of all objects */
 	uint64_t taken; /* independent samples that carry the estimate */
@@ -44,12 +44,12 @@ struct mem_function {
 		above; /* not innermost, or not only: the allocation may be its own, too */
 	struct mem_position *position; /* after mem_sites_sort() those with the most bytes first */
 	uint32_t positions, position_cap;
-	struct mem_caller *caller; /* likewise, after mem_sites_callers() or mem_sites_next() */
+	struct mem_caller *caller; /* most bytes first, after mem_sites_callers() or _next() */
 	uint32_t callers, caller_cap;
 	/* Private. */
 	bool wants_callers;
 	uint32_t on_path;   /* how often it is on the path through the tree */
-	uint32_t caller_of; /* the site, + 1, of which it is caller[caller_at] */
+	uint32_t caller_of; /* site + 1: it is caller[caller_at] of that site */
 	uint32_t caller_at;
 };
 
@@ -86,7 +86,7 @@ struct mem_sites {
 	struct mem_stack *stack; /* by id */
 	uint32_t stacks;
 	uint64_t reclaimed; /* stacks->reclaimed of what is known of stacks */
-	uint32_t *path;	    /* stacks of which more is to be known */
+	uint32_t *path;	    /* stacks that are looked up now */
 	uint32_t path_cap;
 	struct mem_tree tree;
 };
@@ -94,7 +94,7 @@ struct mem_sites {
 /* What a report is about, of a row. */
 typedef struct mem_count mem_pick(const struct mem_process *p, uint32_t row);
 
-/* All that was allocated; what of it is alive; what was collected. */
+/* Pick what was allocated; what of it is alive; what was collected. */
 struct mem_count mem_pick_alloc(const struct mem_process *p, uint32_t row);
 struct mem_count mem_pick_live(const struct mem_process *p, uint32_t row);
 struct mem_count mem_pick_collected(const struct mem_process *p, uint32_t row);

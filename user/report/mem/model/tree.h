@@ -10,7 +10,7 @@
 #include "report/mem/model/process.h"
 #include "session/stacks.h"
 
-/* Node 0 is the empty stack; every other one stands behind its parent. */
+/* Node 0 is the empty stack; the index of any other node is higher than that of its parent. */
 struct mem_tree_node {
 	uint32_t stack, parent;
 	uint32_t child, next;	/* after mem_tree_sum(); 0: none */

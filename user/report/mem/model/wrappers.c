@@ -8,8 +8,8 @@
 #include "base/demangle.h"
 #include "session/languages.h"
 
-/* Those of no language in particular, or of one without a row (languages.h), which has the others.
- * The manual page lists all. */
+/* The wrappers of no language in particular, or of a language without a row in languages.h; the
+ * rows have the others. The manual page lists all. */
 static const char *const built_in[] = {
 	/* C */
 	"malloc",
@@ -33,7 +33,7 @@ static const char *const built_in[] = {
 	"__libc_calloc",
 	"__libc_realloc",
 	"__libc_memalign",
-	/* Those of many programs, and of gnulib */
+	/* many programs, and gnulib */
 	"xmalloc",
 	"xcalloc",
 	"xrealloc",

@@ -27,7 +27,7 @@ enum pages_fault_kind {
 /* An event that is in contradiction with those before it. */
 struct pages_fault {
 	enum pages_fault_kind kind;
-	uint64_t pages; /* of those of the event: that are */
+	uint64_t pages; /* of the event: those in contradiction */
 	struct ebt_pagetrace_event event;
 };
 
@@ -55,10 +55,11 @@ void pages_damage_fault(struct pages_damage *d, enum pages_fault_kind kind,
 			const struct ebt_pagetrace_event *ev, uint64_t pages);
 /* A DAMAGE event. */
 void pages_damage_add(struct pages_damage *d, const struct ebt_pagetrace_event *ev);
-/* A free of pages none of which any event was about. */
+/* A free of pages without any earlier event. */
 void pages_damage_unseen_free(struct pages_damage *d, const struct ebt_pagetrace_event *ev);
-/* A page whose first event was a free turns out to have been allocated before. Sets *ret_ns to the
- * time of the free if it is known; the free is no violation when all its pages are explained. */
+/* A page that had a free as its first event turns out to have been allocated before. Sets *ret_ns
+ * to the time of the free if it is known; the free is no violation when all its pages are
+ * explained. */
 bool pages_damage_explain(struct pages_damage *d, uint64_t addr, unsigned page_shift,
 			  uint64_t *ret_ns);
 /* The sum of the violations, unseen pages excepted. */

@@ -10,9 +10,9 @@
 #include <ebtrace/pagetrace.h>
 #include <stdbool.h>
 
-/* Of an address space that is watched through the kernel, not of a runtime's heap, whose markers
- * are seen by BPF, too, but have pages of 8 KiB, as no kernel has them. page_bytes: of the
- * process. */
+/* True: the event is of an address space that is watched through the kernel. False: it is of a
+ * runtime's heap; BPF reads the markers of heaps, too, but these have pages of 8 KiB, which no
+ * kernel has. page_bytes: of the process. */
 static inline bool pages_event_of_space(const struct ebt_event *ev, uint32_t page_bytes)
 {
 	return ev->domain == EBT_NO_DOMAIN && ev->flags & EBT_F_BPF && page_bytes &&

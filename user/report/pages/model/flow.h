@@ -10,7 +10,7 @@
 
 #include "base/histogram.h"
 
-/* Of runs: 1 page, 2, 3-4, 5-8, ... */
+/* Classes of runs: 1 page, 2, 3-4, 5-8, ... */
 #define PAGES_SIZE_CLASSES 40
 
 struct pages_size_class {
@@ -18,8 +18,8 @@ struct pages_size_class {
 	struct histogram ns;  /* from an allocation to the free of exactly its pages */
 };
 
-/* Of one run: to be counted at the end of the batch of events, when its place in the histogram has
- * come into the cache. */
+/* The lifetime of one run. It is counted at the end of the batch of events, when its place in the
+ * histogram has come into the cache. */
 struct pages_lifetime {
 	uint64_t ns, *place;
 	struct histogram *of;
@@ -34,7 +34,7 @@ struct pages_lifetimes {
 	uint64_t joined;  /* of several whole runs */
 };
 
-/* Of times: below 2 ns, below 4 ns, ... */
+/* Classes of times: below 2 ns, below 4 ns, ... */
 #define PAGES_TIME_CLASSES 64
 
 struct pages_churn {

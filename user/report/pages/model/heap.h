@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The pages of a heap by address: what each one is, since when, and whose. Memory is allocated in
- * chunks of 4 MiB of addresses when a page of one is first used, 17 bytes a page, up to a limit of
- * pages. Every page of a chunk counts in one of the states, so the counts are exact at every
- * moment.
+ * The pages of a heap by address: the state of each one, since when it has that, and its owner.
+ * Memory is allocated in chunks of 4 MiB of addresses when a page of one is first used, 17 bytes a
+ * page, up to a limit of pages. Every page of a chunk counts in one of the states, so the counts
+ * are exact at every moment.
  *
  * An event is about a run of pages, so pages are not kept one by one: those of a group of 64 are
- * cut into pieces, of which all pages have the state, the time and the owner that are noted at the
- * first one. An event costs what the pieces cost that it begins, ends and covers, not what its
- * pages would. A chunk whose pages are all alike is one piece, `whole`, and has no groups until
+ * cut into pieces. All pages of a piece have the state, the time and the owner that are noted at
+ * its first page. An event costs what the pieces cost that it begins, ends and covers, not what its
+ * pages would. A chunk of pages that are all alike is one piece, `whole`, and has no groups until
  * they differ, so that events of many GiB cost little more than small ones.
  */
 #ifndef REPORT_PAGES_MODEL_HEAP_H
@@ -35,8 +35,8 @@ enum pages_state {
 };
 #define PAGES_STATES 4
 
-/* Counts beside those of the states: pages whose last change was found by reading the page tables,
- * which have the time of that reading. */
+/* Counts beside those of the states: pages with a last change that was found by reading the page
+ * tables. Its time is that of the reading. */
 enum pages_found {
 	PAGES_FOUND_ALLOCATED = 4, /* of PAGES_ALLOCATED */
 	PAGES_FOUND_FREE = 5,	   /* of PAGES_FREE */
@@ -54,7 +54,7 @@ enum pages_flag {
 struct pages_page {
 	uint64_t since_ns; /* of the event that gave it its state */
 	uint32_t allocations;
-	uint16_t owner; /* who allocated it last: a slot of owners.h */
+	uint16_t owner; /* of its last allocation: a slot of owners.h */
 	uint8_t state;	/* enum pages_state */
 	uint8_t flags;	/* enum pages_flag */
 };
@@ -69,7 +69,7 @@ struct pages_group {
 
 /* What all pages of a piece are; but the flags of runs are its first and its last page's. */
 struct pages_kind {
-	uint16_t owner; /* who allocated them last */
+	uint16_t owner; /* of their last allocation */
 	uint8_t state;	/* enum pages_state */
 	uint8_t run;	/* PAGES_RUN_FIRST, PAGES_RUN_LAST; PAGES_FOUND of all pages */
 };
@@ -160,7 +160,8 @@ static inline unsigned pages_piece_first(const struct pages_group *g, unsigned p
 	return 63 - (unsigned)__builtin_clzll(g->pieces & ((2ull << page) - 1));
 }
 
-/* A piece begins at this page of the group, whose pages are at `piece`; nothing else changes. */
+/* A piece begins at this page of the group; `piece` has the pages of the group. Nothing else
+ * changes. */
 static inline void pages_piece_cut(struct pages_group *g, struct pages_piece *piece, unsigned page)
 {
 	if (g->pieces >> page & 1)
@@ -184,7 +185,7 @@ int pages_chunk_spread(struct pages_chunk *c);
 /* After an event of all its pages: they are one piece if they are all alike. */
 void pages_chunk_join(struct pages_chunk *c);
 
-/* Sets the state of a page of a chunk that is not whole, whose counts remain. */
+/* Sets the state of a page of a chunk that is not whole. No counts change. */
 static inline void pages_heap_set(struct pages_chunk *c, uint32_t page, enum pages_state state)
 {
 	struct pages_group *g = &c->group[page >> PAGES_GROUP_SHIFT];

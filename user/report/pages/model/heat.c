@@ -17,7 +17,7 @@ static int add_pages(struct pages_heat *t, const struct pages_page *p, uint64_t 
 	c->pages += pages;
 	c->allocations += (uint64_t)p->allocations * pages;
 	int err = 0;
-	/* Of equal ones the lowest are shown. */
+	/* Of pages with equal counts the lowest are shown. */
 	for (uint32_t i = 0; i < pages && i < t->page.most && !err; i++)
 		err = pages_best_add(&t->page, p->allocations, addr + i * bytes);
 	return err;
@@ -30,7 +30,7 @@ static int add_chunk(struct pages_heat *t, const struct pages_heap *h, const str
 	for (uint32_t huge = 0; huge < PAGES_CHUNK_HUGE && !err; huge++) {
 		uint64_t before = t->allocations;
 		uint64_t addr = c->addr + ((uint64_t)huge << PAGES_HUGE_SHIFT);
-		/* Pages whose groups were never needed are alike. */
+		/* The pages of a chunk without groups are alike. */
 		uint32_t alike = c->group ? 1 : h->huge_pages;
 		pages_heap_read(c, huge * h->huge_pages, h->huge_pages / alike, page);
 		for (uint32_t i = 0; i < h->huge_pages / alike && !err; i++)

@@ -12,7 +12,7 @@ struct pages_heat_class {
 };
 
 struct pages_heat {
-	uint64_t pages, allocations; /* of which an event was; of each page of an event */
+	uint64_t pages, allocations; /* pages with an event; the sum of their allocations */
 	/* Pages that were never allocated; that were 1 time, 2, 3-4, 5-8, ... */
 	uint64_t cold;
 	struct pages_heat_class times[PAGES_SIZE_CLASSES];

@@ -61,7 +61,7 @@ static void read_chunk(const struct pages_heap *h, const struct pages_chunk *c, 
 	}
 }
 
-/* Rows for so many chunks. */
+/* The rows of each of `chunks` chunks: no more than PAGES_MAP_ROWS in all, but at least 1. */
 static uint32_t rows_for(const struct pages_heap *h, uint64_t chunks)
 {
 	uint32_t rows = h->chunk_pages;

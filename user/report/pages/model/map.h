@@ -55,7 +55,7 @@ int pages_map_follow(struct pages_map *m, const struct pages_timeline *t,
 struct pages_cell pages_map_cell(const struct pages_map *m, uint32_t column,
 				 const struct pages_chunk *c, uint32_t row);
 
-/* Those pages of a shade; of counts as pages_heap has them. */
+/* The number of pages of a shade. count: as in struct pages_heap. */
 static inline uint64_t pages_shade_count(const uint64_t count[PAGES_COUNTS], enum pages_shade shade)
 {
 	switch (shade) {

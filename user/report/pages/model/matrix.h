@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Whose pages each P freed: a square of those Ps that allocated and freed most, the others as one
- * more. */
+/* The pages that each P freed, by the P that had allocated them: a square of those Ps that
+ * allocated and freed most, with the others as one more. */
 #ifndef REPORT_PAGES_MODEL_MATRIX_H
 #define REPORT_PAGES_MODEL_MATRIX_H
 
@@ -9,9 +9,9 @@
 struct pages_matrix {
 	uint32_t ps;		   /* rows and columns */
 	struct pages_owner *owner; /* of each row, those with the most pages first */
-	uint32_t others;	 /* Ps in the last row, whose p is that of none; 0: there is none */
-	uint64_t *pages;	 /* [allocated by * ps + freed by] */
-	uint64_t freed, foreign; /* of all Ps: pages, and those that another P had allocated */
+	uint32_t others;	   /* Ps in the last row, which has no p; 0: there is none */
+	uint64_t *pages;	   /* [allocated by * ps + freed by] */
+	uint64_t freed, foreign;   /* of all Ps: pages, and those that another P had allocated */
 };
 
 /* most: rows at most, at least 1, without that of the others. 0 or -ENOMEM; done() works after

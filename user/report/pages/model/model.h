@@ -31,8 +31,8 @@ struct pages_trace {
 	uint64_t backwards; /* of the blocks: that go back in the time of their P */
 };
 
-/* Of an address space: pages that appeared or went for which no fault and no system call of the
- * process stands, by enum ebt_page_cause. */
+/* Of an address space: pages that appeared or went without a fault or a system call of the process,
+ * by enum ebt_page_cause. */
 struct pages_causes {
 	uint64_t appeared[KINDS_PAGE_CAUSES], gone[KINDS_PAGE_CAUSES];
 	uint64_t late_ns; /* of those found by reading the page tables: by how much at most */
@@ -57,12 +57,12 @@ struct pages_model {
 	struct pages_lifetimes lifetimes;
 	struct pages_churn churn;
 	struct pages_damage damage;
-	uint64_t turn_ns; /* when a limit is to be looked at */
+	uint64_t turn_ns; /* when a limit is checked next */
 	uint8_t mark;	  /* PAGES_FOUND: the event that is applied now was found */
 	bool counting, ended;
 };
 
-/* Time that the counts are of. */
+/* The time that the counts cover. */
 static inline uint64_t pages_model_elapsed_ns(const struct pages_model *m)
 {
 	return m->end_ns > m->from_ns ? m->end_ns - m->from_ns : 0;
@@ -72,7 +72,7 @@ static inline uint64_t pages_model_since(const struct pages_model *m, uint64_t n
 {
 	return ns > m->first_ns ? ns - m->first_ns : 0;
 }
-/* Of the allocated pages. */
+/* The growth of the number of allocated pages. */
 static inline int64_t pages_model_growth(const struct pages_model *m)
 {
 	return (int64_t)(m->heap.count[PAGES_ALLOCATED] - m->start[PAGES_ALLOCATED]);

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define FEW_PARTS    16 /* a unit is kept by few pages if they are at most 1 of so many */
-#define HOLDERS_SEEN 64 /* of a unit, told apart */
+#define FEW_PARTS    16 /* few pages keep a unit: at most 1 / FEW_PARTS of it */
+#define HOLDERS_SEEN 64 /* of a unit, counted apart */
 
 static bool is_kept(const struct pages_units *u, const uint32_t count[PAGES_STATES])
 {
@@ -74,7 +74,7 @@ static int by_pages(const void *x, const void *y)
 	return a->owner < b->owner ? -1 : 1;
 }
 
-/* Holders beyond those that are told apart are counted with the last one's. */
+/* Holders beyond HOLDERS_SEEN are counted with the last of these. */
 static void find_holders(struct pages_kept *k, const struct pages_page *page, uint32_t pages)
 {
 	struct pages_holder seen[HOLDERS_SEEN];

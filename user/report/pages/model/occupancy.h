@@ -2,8 +2,7 @@
 /*
  * How full the huge pages of 2 MiB and the chunks of 4 MiB of a heap are, and what keeps them: a
  * unit cannot be returned whole while one of its pages is allocated, and cannot be one huge page of
- * the processor while some of its memory is the system's. Units of which no page was seen do not
- * count.
+ * the processor while some of its memory is the system's. Units without a seen page do not count.
  */
 #ifndef REPORT_PAGES_MODEL_OCCUPANCY_H
 #define REPORT_PAGES_MODEL_OCCUPANCY_H
@@ -27,7 +26,7 @@ struct pages_units {
 	uint64_t kept, kept_allocated, kept_free, kept_scavenged;
 };
 
-/* Who allocated pages of a unit. */
+/* A P or a thread that allocated pages of a unit. */
 struct pages_holder {
 	uint32_t owner; /* slot */
 	uint64_t pages;

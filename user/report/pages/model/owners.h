@@ -34,7 +34,7 @@ struct pages_owners {
 };
 
 void pages_owners_done(struct pages_owners *o);
-/* Finds the slot of a P, of which -1 is one, or gives it one. 0 or -ENOMEM. */
+/* Finds the slot of a P, or assigns one; -1 is a P, too. 0 or -ENOMEM. */
 int pages_owners_find(struct pages_owners *o, int32_t p, uint32_t *ret_slot);
 /* Sets the counts to 0. */
 void pages_owners_clear(struct pages_owners *o);

@@ -10,10 +10,10 @@
 /* Applies events to the pages that they name, and counts what they do to each. Private to the model
  * of pages. */
 
-/* Of what has a variant for each kind of event. */
+/* For functions with a variant for each kind of event. */
 #define ALWAYS_INLINE inline __attribute__((always_inline))
 
-/* Events whose pages are fetched into the cache while those before them are applied. */
+/* The pages of an event are fetched into the cache this number of events before it is applied. */
 #define AHEAD 8
 
 /* An event that is being applied. */
@@ -30,7 +30,7 @@ struct change {
 	int err;
 };
 
-/* Those pages of an event that lie in one group: [begin, end) of it. */
+/* The pages of an event that lie in one group: [begin, end) of the group. */
 struct part {
 	struct pages_group *group;
 	struct pages_piece *piece; /* by page of the group */
@@ -123,7 +123,7 @@ static ALWAYS_INLINE void change_part(struct change *c, const struct part *p, en
 		p->piece[p->end].heat--;
 }
 
-/* Those of `left` pages that lie in the group of the first one. */
+/* The first of `left` pages: those that lie in the group of the first one. */
 static ALWAYS_INLINE struct part part_at(const struct pages_heap *h, struct pages_place at,
 					 uint64_t left)
 {
@@ -187,7 +187,7 @@ static ALWAYS_INLINE int change_chunk(struct change *c, struct pages_chunk *k, u
 	return err;
 }
 
-/* Changes all pages of the event, whose chunks exist, to a state, which the compiler knows. */
+/* Changes all pages of the event to a state, which the compiler knows. Their chunks exist. */
 static ALWAYS_INLINE void change_pages(struct change *c, enum pages_state to)
 {
 	struct pages_heap *h = &c->m->heap;
@@ -209,7 +209,8 @@ static ALWAYS_INLINE void change_pages(struct change *c, enum pages_state to)
 		h->count[pages_found_count((uint8_t)to)] += c->ev->pages;
 }
 
-/* All pages of the event were allocated, and are not any more. */
+/* Counts the lifetimes that end with the event: all its pages were allocated, and are not any
+ * more. */
 static void count_lifetime(struct change *c)
 {
 	struct pages_lifetimes *l = &c->m->lifetimes;
@@ -232,7 +233,7 @@ static inline void note_peak(struct pages_model *m, uint64_t ns)
 	}
 }
 
-/* Of the pages of the event, which are applied, `again` were allocated. */
+/* Counts an allocation that has been applied; `again` of its pages were allocated already. */
 static inline void count_alloc(struct pages_model *m, const struct ebt_pagetrace_event *ev,
 			       uint32_t slot, uint64_t again)
 {
@@ -509,7 +510,7 @@ static inline bool note_time(struct pages_model *m, const struct ebt_pagetrace_e
 	return true;
 }
 
-/* Where an event is, whose pages are used soon. */
+/* Finds the pages of an event that is applied soon, and fetches them into the cache. */
 static inline struct pages_place find(const struct pages_model *m,
 				      const struct ebt_pagetrace_event *ev)
 {

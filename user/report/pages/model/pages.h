@@ -13,7 +13,7 @@
  * peak, where the peak remains the same moment, and a free of its pages is no violation.
  *
  * A heap frees pages before it scavenges them. Of an address space those that are scavenged are
- * resident until then: for lifetimes, and in whose pages were freed by whom, this is a free, too.
+ * resident until then: for lifetimes, and in the counts of frees by owner, this is a free, too.
  */
 #ifndef REPORT_PAGES_MODEL_PAGES_H
 #define REPORT_PAGES_MODEL_PAGES_H

@@ -44,7 +44,7 @@ struct lane {
 	struct open *spare;	   /* one that has ended, for the next */
 	uint64_t last_ns;	   /* of its last event */
 	struct section *inside;	   /* the barrier that it is at; NULL: none */
-	uint64_t since_ns, losses; /* losses: of which it knows */
+	uint64_t since_ns, losses; /* losses: of struct blame, when they were last compared */
 	struct held_pauses held;
 };
 
@@ -173,7 +173,7 @@ static void split_part(struct blame *b, struct blamed *of, const struct open *o,
 	split_time(b, of, p->tid, from, to, &p->split);
 }
 
-/* The lane's time becomes another thread's, whose events come from this one on. 0 or -ENOMEM. */
+/* Switches the lane's time to the thread of this event, if that is another one. 0 or -ENOMEM. */
 static int switch_thread(struct blame *b, struct lane *l, const struct ebt_event *ev)
 {
 	struct pause_thread left = l->clock.now;
@@ -188,7 +188,7 @@ static int switch_thread(struct blame *b, struct lane *l, const struct ebt_event
 	return 0;
 }
 
-/* Whether a pause may be a part of one whose begin was not seen. */
+/* Whether a pause may be a part of one with an unseen begin. */
 static bool is_unsure(const struct blame *b, const struct lane *l, uint64_t end_ns)
 {
 	uint64_t since = l->since_ns > b->lost_ns ? l->since_ns : b->lost_ns;
@@ -203,7 +203,7 @@ static void know_losses(struct blame *b, struct lane *l)
 	l->losses = b->losses;
 }
 
-/* Its parts but the last one are split; what of it counts was known when it ended. */
+/* A pause has ended, and all its parts have been split. 0 or -ENOMEM. */
 static int end_pause(struct blame *b, struct lane *l, struct open *o)
 {
 	struct blame_pause *p = &o->pause;
@@ -224,7 +224,7 @@ static int end_pause(struct blame *b, struct lane *l, struct open *o)
 	return 0;
 }
 
-/* Of the phases of a pause the stack of the outermost one that has any. */
+/* Notes the stack of a pause: that of its outermost phase with a stack. */
 static void note_stack(struct blame *b, struct open *o, uint32_t stack)
 {
 	if (!o || o->pause.stack)
@@ -357,7 +357,7 @@ static int on_end(void *ctx, struct track *t, const struct track_span *s, unsign
 	return p && p->user ? on_pause_end(b, of, l, p, end_ns, how) : 0;
 }
 
-/* A pause ends whose begin was not seen: those that are held were its parts. */
+/* A pause with an unseen begin ends: those that are held were its parts. */
 static void on_orphan(void *ctx, struct track *t, const struct ebt_event *ev)
 {
 	struct blame *b = ctx;
@@ -486,7 +486,7 @@ static int add_interval(struct blame *b, const struct ebt_event *ev)
 	return err ? err : thread_times_add(&of->times, ev->tid, &i);
 }
 
-/* Of a domain or thread: the thread of the lane may be another one. */
+/* An event of a domain or thread: the lane may have another thread with it. 0 or -ENOMEM. */
 static int push_of_lane(struct blame *b, const struct ebt_event *ev)
 {
 	uint32_t lane = processes_lane_of(&b->session->processes, ev);

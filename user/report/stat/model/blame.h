@@ -9,12 +9,13 @@
  * A domain waits for another one in phases that are barriers: all participants begin the phase when
  * they arrive, and none leaves it before the last has. So the last one to begin it was waited for,
  * from the begin of each other's phase to its own; what is behind that is the waiting domain's own
- * time. What the last one did meanwhile is split, too: a domain that had no CPU is told from one
- * that was long in its own code. A section of arrivals ends when the first participant leaves.
+ * time. What the last one did meanwhile is split, too, which distinguishes a domain without a CPU
+ * from one that was long in its own code. A section of arrivals ends when the first participant
+ * leaves.
  *
- * Pauses of which an end was not seen, and those that a loss cut, are not split. Those that began
- * before the run are not in the sums. Nor are those of which the begin was not seen, or what lies
- * inside of them, as far as that turns out in time (pauses.h).
+ * A pause is split only if both its ends were seen and no loss cut it. Pauses that began before the
+ * run are not in the sums. Nor are pauses with an unseen begin, or pauses inside of them, as far as
+ * that turns out in time (pauses.h).
  */
 #ifndef REPORT_STAT_MODEL_BLAME_H
 #define REPORT_STAT_MODEL_BLAME_H
@@ -23,7 +24,7 @@
 
 struct blame;
 
-/* longest: so many pauses are kept. The session is kept. 0 or -ENOMEM. */
+/* longest: the number of pauses that are kept. The session is kept. 0 or -ENOMEM. */
 int blame_new(const struct session *s, uint32_t longest, struct blame **ret);
 void blame_free(struct blame *b); /* NULL is allowed */
 /* Calls fn for each pause, when blame_events() is given its end. */
@@ -35,15 +36,15 @@ int blame_events(struct blame *b, const struct ebt_event *ev, size_t n);
 int blame_forget(struct blame *b, uint32_t process);
 
 /*
- * The sums up to now, with the longest pauses sorted. They hold pauses, too, that may yet turn out
- * to be parts of one whose begin was not seen, as the end of the run would count them; those that
- * are open are in no sum. The model goes on as before. Ended with blame_sums_done(), also if it
- * fails: -ENOMEM.
+ * The sums up to now, with the longest pauses sorted. They include pauses that may yet turn out to
+ * be parts of one with an unseen begin, as the end of the run would count them; those that are open
+ * are in no sum. The model goes on as before. Ended with blame_sums_done(), also if it fails:
+ * -ENOMEM.
  */
 int blame_snapshot(const struct blame *b, struct blame_sums *ret);
 /*
  * The longest pause that is open at a moment, split up to it; false: none is. Whether its thread
- * has a CPU is not known behind its last event or switch, and the last moment of which open
+ * has a CPU is not known behind its last event or switch, and the last moment for which open
  * intervals were emitted.
  */
 bool blame_open(struct blame *b, uint64_t now_ns, struct blame_pause *ret);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * What pauses were made of, added up, and the longest of them. Those of a lane may turn out to have
- * been parts of a longer one: behind a loss, and at the begin of the lane's time, an end may come
- * whose begin was not seen (pauses.h). So they are held until that is known.
+ * been parts of a longer one: behind a loss, and at the begin of the lane's time, an end without a
+ * begin may come (pauses.h). So they are held until that is known.
  */
 #ifndef REPORT_STAT_MODEL_BLAME_SUMS_H
 #define REPORT_STAT_MODEL_BLAME_SUMS_H
@@ -40,11 +40,11 @@ struct longest_pauses {
 struct blame_sum {
 	uint64_t pauses, pause_ns;
 	uint64_t ns[BLAME_PARTS];
-	/* Of the pauses of which the kernel's counts are known. */
+	/* Of the pauses with known counts of the kernel. */
 	uint64_t counted, never_blocked;
 	struct pause_counts counts;
 };
-/* Who ran while pauses waited for a CPU, by the name of the thread. */
+/* The threads of one name that ran while pauses waited for a CPU. */
 struct blame_runner {
 	char comm[BLAME_COMM_BYTES]; /* with a NUL; empty: none */
 	bool is_tracer;		     /* as of struct blame_cause: not one of the same name */
@@ -63,8 +63,8 @@ struct held_pauses {
 	uint32_t count, cap;
 };
 
-/* longest: so many pauses are kept. The stacks are kept. 0 or -ENOMEM; done() works after either,
- * and of zeroed memory. */
+/* longest: the number of pauses that are kept. The stacks are kept. 0 or -ENOMEM; done() works
+ * after either, and of zeroed memory. */
 int blame_sums_init(struct blame_sums *s, struct stacks *stacks, uint32_t longest);
 void blame_sums_done(struct blame_sums *s);
 /* Copies the pause. */
@@ -78,11 +78,11 @@ const struct blame_runner *blame_sums_runner(const struct blame_sums *s);
 
 /* Copies the pause. 0 or -ENOMEM. */
 int blame_sums_hold(struct blame_sums *s, struct held_pauses *h, const struct blame_pause *p);
-/* Adds those that are held, which stay so. */
+/* Adds the held pauses, and holds them further. */
 void blame_sums_add_held(struct blame_sums *s, const struct held_pauses *h);
-/* They were pauses: adds them, and holds them no longer. */
+/* The held pauses were pauses: adds them, and holds them no longer. */
 void blame_sums_settle(struct blame_sums *s, struct held_pauses *h);
-/* They were parts of one: holds them no longer. */
+/* The held pauses were parts of one: drops them. */
 void blame_sums_drop(struct blame_sums *s, struct held_pauses *h);
 
 #endif

@@ -72,8 +72,8 @@ void mmu_until(struct mmu *m, uint64_t ns)
 	m->now_ns = ns;
 	for (unsigned i = 0; i < MMU_WINDOWS; i++)
 		m->at[i] = visit(m, mmu_window_ns[i], ns, m->at[i], &m->most_ns[i], &m->any[i]);
-	/* One before the first that is not passed by the longest window holds the begin of those
-	 * that come. */
+	/* The edge before the first one that the longest window has not passed is needed for the
+	 * begins of later windows. */
 	uint32_t needed = m->at[MMU_WINDOWS - 1];
 	if (needed && needed - 1 > m->first)
 		m->first = needed - 1;

@@ -6,9 +6,9 @@
  * in a stretch on, as long as it lives.
  *
  * A stretch of a lane is its time (lane.h) without holes; one of a process ends at a hole of any of
- * its lanes, when the first event behind it comes, and where recording stops. A pause whose begin
- * was not seen is in no window: what lies before its end is not known. In a process, a domain whose
- * events are lost counts as it was until the loss is known.
+ * its lanes, when the first event behind it comes, and where recording stops. A pause with an
+ * unseen begin is in no window: what lies before its end is not known. In a process, a domain with
+ * lost events counts as it was until the loss is known.
  */
 #ifndef REPORT_STAT_MODEL_MUTATOR_H
 #define REPORT_STAT_MODEL_MUTATOR_H
@@ -34,7 +34,7 @@ struct stat_process_mutator {
 /* An event of the lane has been taken in, at ns: of the thread that held the lane's time before, or
  * of its present one. 0 or -ENOMEM. */
 int stat_mutator_follow(struct mmu_room *room, struct stat_lane *l, uint64_t ns);
-/* A pause ends of which the begin was not seen. 0 or -ENOMEM. */
+/* A pause with an unseen begin ends. 0 or -ENOMEM. */
 int stat_mutator_forget(struct stat_lane *l, uint64_t ns);
 /* Recording of all domains stops. */
 void stat_mutator_stop(struct stat_process *p, uint64_t ns);

@@ -27,7 +27,7 @@ struct stat_programs {
 };
 
 void stat_programs_done(struct stat_programs *ps);
-/* Adds a process whose numbers are final to the sum of its program. 0 or -ENOMEM. */
+/* Adds a process with final numbers to the sum of its program. 0 or -ENOMEM. */
 int stat_programs_add(struct stat_programs *ps, const struct stat_process *p);
 /* Adds all programs of another set. 0 or -ENOMEM: some were added. */
 int stat_programs_merge(struct stat_programs *ps, const struct stat_programs *more);

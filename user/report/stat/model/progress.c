@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "report/stat/model/progress.h"
 
-/* Of its pauses, without the begin of an open part. */
+/* The time of the lane's pauses, less the begin of an open part. */
 static uint64_t gc_part(const struct stat_lane *l)
 {
 	const struct pause_clock *c = &l->pauses.clock;

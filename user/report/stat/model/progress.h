@@ -28,7 +28,7 @@ struct stat_progress {
 struct stat_marks stat_progress_at(struct stat_progress *g, uint64_t now_ns);
 /* Refers to no lane and no process any more, until it changes: all are kept. */
 void stat_progress_settle(struct stat_progress *g);
-/* The same, of a lane that may be kept or not in the list of those that were used. */
+/* The slow part of stat_progress_change(): the lane is kept, or not in the list of changed ones. */
 void stat_progress_note(struct stat_progress *g, struct stat_lane *l);
 /* The lane, which is up to date, is going to change. */
 static inline void stat_progress_change(struct stat_progress *g, struct stat_lane *l)
@@ -36,9 +36,9 @@ static inline void stat_progress_change(struct stat_progress *g, struct stat_lan
 	if (g->on && (l->kept || !l->is_changed || !l->process->is_changed))
 		stat_progress_note(g, l);
 }
-/* It does not change until stat_progress_change() is called again. */
+/* The lane does not change until stat_progress_change() is called again. */
 void stat_progress_keep(struct stat_progress *g, struct stat_lane *l);
-/* The time of so many lanes that are kept begins or ends. */
+/* The time of `lanes` lanes that are kept begins or ends. */
 void stat_progress_open(struct stat_progress *g, uint32_t lanes, uint64_t ns);
 void stat_progress_close(struct stat_progress *g, uint32_t lanes, uint64_t ns);
 

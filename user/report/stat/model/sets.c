@@ -9,7 +9,7 @@ struct stat_list {
 };
 
 struct stat_set {
-	struct stat_lane all; /* stands for all of them */
+	struct stat_lane all; /* represents all of them */
 	struct stat_list idle, open;
 	uint32_t count;
 	uint64_t turns;		 /* counts what concerned them all */
@@ -28,7 +28,7 @@ struct stat_class {
 	uint64_t turns, uncovered_ns; /* of everyone when it fell asleep */
 };
 
-/* Stands for the LIVE lanes of all processes that no ring holds, or that rings hold. */
+/* Represents the LIVE lanes of all processes that no ring holds, or that rings hold. */
 struct stat_everyone {
 	struct stat_lane all;
 	struct stat_class *awake;
@@ -71,7 +71,7 @@ static struct stat_set *find_set(struct stat_class *c, enum stat_lane_state stat
 	return NULL;
 }
 
-/* The same, made if there is none: of two sets, one is free then. */
+/* find_set(), or a new set if there is none: one of the two is free then. */
 static struct stat_set *make_set(struct stat_class *c, enum stat_lane_state state)
 {
 	struct stat_set *set = find_set(c, state);
@@ -92,7 +92,7 @@ static void join(struct stat_class *c, struct stat_set *set, struct stat_lane *l
 	put(l->open_spans || l->pauses.clock.now.stopping ? &set->open : &set->idle, l);
 	l->set = set;
 	l->turns = set->turns;
-	/* Its time may have begun before that of the one that stands for it. */
+	/* Its time may have begun before that of the lane that represents it. */
 	l->set_elapsed_ns = all->elapsed_ns + (is_live(l) ? l->since_ns - all->since_ns : 0);
 	l->set_uncovered_ns = all->uncovered_ns;
 	set->count++;
@@ -220,7 +220,8 @@ int stat_sets_enter(struct stat_sets *sets, struct stat_lane *l, bool in_ring)
 
 /* ---- events that concern all of a class ---- */
 
-/* For one that stands for others: it was there before the hole. */
+/* A hole of a lane that represents others. first: its time begins, before the hole. 0 or
+ * -ENOMEM. */
 static int hole_all(const struct stat_sets *sets, struct stat_lane *all, bool first,
 		    uint64_t since_ns, uint64_t now_ns)
 {
@@ -296,7 +297,7 @@ int stat_sets_hole_all(struct stat_sets *sets, bool anywhere, uint64_t since_ns,
 	return err;
 }
 
-/* Those of two sets that have stopped are one: the fewer of them move. */
+/* Merges two sets of STOPPED lanes: the lanes of the smaller one move. */
 static void merge_stopped(struct stat_class *c)
 {
 	bool first_is_less = c->set[0].count < c->set[1].count;

@@ -3,16 +3,16 @@
  * Events that concern many lanes at once: losses without a domain, recording that pauses and
  * resumes, programs that end. There may be any number of lanes and any number of these events, so
  * no lane is visited twice for the same use. Lanes that were used since the last such event are
- * BUSY: it visits them one by one. They then sleep in a set, and one lane that stands for the set
+ * BUSY: it visits them one by one. They then sleep in a set, and one lane that represents the set
  * receives the events that follow. A lane is woken, which brings it up to date, before it is used
  * again.
  *
- *                           hole           recording stops   recording resumes
- *   BUSY                    one by one     one by one        opened with the STOPPED ones, if STOPPED
- *   set LIVE                all at once    all at once       woken: recording had not stopped for it
- *   set LIVE, open spans    all at once    one by one        woken
- *   set STOPPED             -              -                 all at once
- *   ENDED (no set)          -              -                 -
+ *                         hole           recording stops   recording resumes
+ *   BUSY                  one by one     one by one        opened with the STOPPED ones, if STOPPED
+ *   set LIVE              all at once    all at once       woken: recording had not stopped for it
+ *   set LIVE, open spans  all at once    one by one        woken
+ *   set STOPPED           -              -                 all at once
+ *   ENDED (no set)        -              -                 -
  *
  * Lanes of a process are alike by their class: domains or threads, in a ring or not. In the same
  * way classes of processes sleep through losses without a process.
@@ -24,7 +24,7 @@
 
 struct stat_everyone;
 
-/* Its fields are its owner's but for everyone. */
+/* All fields but `everyone` are the owner's. */
 struct stat_sets {
 	struct stat_stream *stream;
 	struct stat_progress *progress;
@@ -63,7 +63,7 @@ void stat_sets_view(struct stat_lane *l, struct stat_lane *ret);
  * -ENOMEM. */
 int stat_sets_hole(struct stat_sets *sets, struct stat_process *p, bool anywhere, uint64_t since_ns,
 		   uint64_t now_ns);
-/* The same of all processes. */
+/* stat_sets_hole() of all processes. */
 int stat_sets_hole_all(struct stat_sets *sets, bool anywhere, uint64_t since_ns, uint64_t now_ns);
 /* All LIVE domains become STOPPED, each at its last moment if now_ns is 0; threads: threads as
  * well. 0 or -ENOMEM. */

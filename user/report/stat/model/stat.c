@@ -14,8 +14,8 @@
 
 /*
  * The processes that were released and still have numbers of their own: those with the most GC
- * time, the older ones first among equals. A heap whose first entry has the least. It owns none of
- * them.
+ * time, the older ones first among equals. A heap: its first entry has the least GC time. It owns
+ * none of them.
  */
 
 static void stat_ended_done(struct stat_ended *e)
@@ -30,7 +30,7 @@ static bool is_less(const struct stat_process *a, const struct stat_process *b)
 	return a->number > b->number;
 }
 
-/* Adds a process whose numbers are final. 0 or -ENOMEM. */
+/* Adds a process with final numbers. 0 or -ENOMEM. */
 static int stat_ended_add(struct stat_ended *e, struct stat_process *p)
 {
 	if (!array_reserve(e->heap, e->cap, e->count))
@@ -189,7 +189,7 @@ static int cut_span(const struct stat_stream *s, struct stat_lane *l, const stru
 	return 0;
 }
 
-/* Not by its own event, or not with a length that is known. */
+/* Ends a span without an end event, or without a known length. */
 static __attribute__((noinline)) int end_cut(const struct stat_sets *sets, const struct track *t,
 					     const struct track_span *span, unsigned depth,
 					     uint64_t end_ns, enum track_end how)
@@ -227,7 +227,7 @@ static void on_forget(void *ctx, struct track *t)
 static const struct tracks_visitor stat_spans_visitor = {
 	.begin = on_begin, .end = on_end, .forget = on_forget};
 
-/* An end whose begin was not seen: it has lasted since the lane became unsure. */
+/* An end without a begin: its phase has lasted since the lane became unsure. */
 static __attribute__((noinline)) int end_unseen(struct stat_lane *l, uint32_t row, uint64_t now_ns)
 {
 	struct pauses *pauses = &l->pauses;
@@ -413,7 +413,7 @@ static int start_recording(struct stat_model *m, struct stat_lane *l, uint64_t n
 {
 	struct stat_process *p = l->process;
 	int err = 0;
-	/* Its end was not seen: it lies at the last events. */
+	/* The end of the recording before was not seen: it is assumed at the last events. */
 	if (p->recording && (resume || l->state == STAT_LANE_LIVE)) {
 		stat_mutator_stop(p, p->last_ns);
 		err = stat_sets_stop(&m->sets, p, 0, false);
@@ -470,8 +470,8 @@ static int lose_lane(struct stat_model *m, const struct ebt_event *ev, uint64_t 
 	return err || !m->has_mutators ? err : stat_mutator_follow(&m->room, l, now);
 }
 
-/* One without a domain concerns all lanes that no ring holds; without a process, of all
- * processes. */
+/* A loss without a domain concerns all lanes of its process that no ring holds; a loss without a
+ * process, those of all processes. */
 static int on_loss(struct stat_model *m, const struct ebt_event *ev)
 {
 	struct ebt_event cut = *ev;
@@ -591,7 +591,7 @@ static inline int on_event(struct stat_model *m, struct stat_lane *l, const stru
 	return err || !m->has_mutators ? err : stat_mutator_follow(&m->room, l, s->now_ns);
 }
 
-/* Of the tracing itself. */
+/* An event of the tracing itself. */
 static __attribute__((noinline)) int on_stream(struct stat_model *m, const struct ebt_event *ev)
 {
 	struct stat_process *p;
@@ -677,7 +677,7 @@ int stat_model_finish(const struct stat_model *m, struct stat_process *p, struct
 	}
 	stat_mutator_settle(p, end);
 	p->wall_ns = end > p->begin_ns ? end - p->begin_ns : 0;
-	/* Of one without events its life counts, and what of it was not watched. */
+	/* For a process without events its life counts, and the part of it that was not watched. */
 	if (!p->lanes && n->lost.unwatched_ns) {
 		uint64_t hole = n->lost.unwatched_ns;
 		n->elapsed_ns = p->wall_ns;
@@ -705,7 +705,7 @@ int stat_model_end(struct stat_model *m, struct moment now)
 	return err;
 }
 
-/* Of the processes that were released, the one with the least GC time joins its program. */
+/* Adds the released process with the least GC time to its program. */
 static int fold_least(struct stat_model *m)
 {
 	struct stat_process *p = stat_ended_take_least(&m->ended);

@@ -9,9 +9,9 @@
  *
  * A pause is the outermost span of a domain that stops its mutator (phases.h, pauses.h). Its length
  * goes into the percentiles only if both its ends were seen. One that was cut (by a loss, by the
- * begin or the end of the recording), or of which an event came late, is counted apart, and the
- * part that was seen is part of the GC time. So is one of which only the end was seen, behind a
- * loss or the begin: it has lasted at least from there.
+ * begin or the end of the recording), or that has a late event, is counted apart, and the part that
+ * was seen is part of the GC time. So is one with only its end seen, behind a loss or the begin: it
+ * has lasted at least from there.
  *
  * A domain's time runs while its ring is in use and recorded into (lane.h). ring_stop and
  * ring_pause stop the time of all domains of the process; a pause of the recording without an event

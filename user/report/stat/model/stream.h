@@ -22,7 +22,7 @@ struct stat_stream {
 	uint64_t now_ns;
 	bool late;    /* the present event came late */
 	bool closing; /* spans that are cut now are cut by an end, not by a loss */
-	/* Of the pauses that have ended since its owner cleared it; NULL: not wanted. */
+	/* Lengths of the pauses that have ended since its owner cleared it; NULL: not wanted. */
 	struct histogram *interval;
 };
 
