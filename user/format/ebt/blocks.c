@@ -164,6 +164,17 @@ static int close_block(struct ebt_blocks *e, enum capture_block_type type)
 	return 0;
 }
 
+static int begin_block(struct ebt_blocks *e)
+{
+	const struct session *s = e->session;
+	bool is_part = e->opt.is_part;
+	e->opened_ns = now_ns();
+	e->is_open = true;
+	return ebt_items_put_session(e->writer, s, is_part ? e->opt.begin : s->run_begin,
+				     is_part ? e->opt.end : s->run_end);
+}
+
+/* Begins other blocks where one is full; one is open behind it. */
 static int put_news(struct ebt_blocks *e)
 {
 	const struct processes *ps = &e->session->processes;
@@ -172,21 +183,17 @@ static int put_news(struct ebt_blocks *e)
 		err = put_news_of(e, p);
 		if (!err && is_full(e))
 			err = close_block(e, CAPTURE_BLOCK_EVENTS);
+		if (!err && !e->is_open)
+			err = begin_block(e);
 	}
 	return err;
 }
 
 static int open_block(struct ebt_blocks *e)
 {
-	e->opened_ns = now_ns();
-	e->is_open = true;
-	const struct session *s = e->session;
-	bool is_part = e->opt.is_part;
-	int err = ebt_items_put_session(e->writer, s, is_part ? e->opt.begin : s->run_begin,
-					is_part ? e->opt.end : s->run_end);
-	if (!err && e->block == 1)
-		err = put_news(e);
-	return err;
+	bool is_first = e->block == 1;
+	int err = begin_block(e);
+	return err || !is_first ? err : put_news(e);
 }
 
 /* The event before was of the process, and in this block. */

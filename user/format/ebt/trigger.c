@@ -23,7 +23,7 @@ struct trigger {
 	struct capture_ring ring;
 	struct totals before; /* those of the session before the event that comes */
 	uint64_t block_ns, first_ns, last_ns;
-	uint64_t block; /* the number of the open one, if it has events; 0: it has none */
+	uint64_t block; /* the number of the block that the ring's last entry is for */
 	/* The capture that is written. */
 	bool is_writing;
 	struct trigger_capture capture;
@@ -49,16 +49,6 @@ static uint64_t minus(uint64_t a, uint64_t b)
 	return a > b ? a - b : 0;
 }
 
-static int take_block(void *ctx, const void *block, size_t bytes)
-{
-	struct trigger *t = ctx;
-	int err = capture_ring_fill(&t->ring, block, bytes);
-	/* The limit is kept at each block. Which are too old, trim() finds: here a span may just
-	 * have ended that needs them. */
-	capture_ring_trim(&t->ring, 0);
-	return !err && t->is_writing ? write_block(t, block, bytes) : err;
-}
-
 /* Drops what no span that is open, or will begin, needs. */
 static void trim(struct trigger *t)
 {
@@ -67,31 +57,52 @@ static void trim(struct trigger *t)
 	capture_ring_trim(&t->ring, minus(needed_ns, t->opt.before_ns));
 }
 
-static int close_open(struct trigger *t)
+/* The entry of the next block, which gets something that happened at ts. */
+static int begin_entry(struct trigger *t, uint64_t ts)
 {
-	t->block = 0;
-	return ebt_blocks_close(t->blocks);
-}
-
-/* The open block will get something that happened at ts. */
-static int open_block(struct trigger *t, uint64_t ts)
-{
-	if (t->block && minus(ts, t->first_ns) > t->block_ns) {
-		int err = close_open(t);
-		if (err)
-			return err;
-	}
-	if (t->block)
-		return 0;
-	/* However the one before was closed: it was old, or full. */
-	trim(t);
 	struct ebt_event *open;
 	uint32_t opens;
 	int err = span_watch_open(t->watch, &open, &opens);
 	if (!err)
 		err = capture_ring_begin(&t->ring, ts, &t->before, open, opens);
 	t->first_ns = ts;
-	t->block = ebt_blocks_number(t->blocks);
+	t->block++;
+	return err;
+}
+
+static int take_block(void *ctx, const void *block, size_t bytes)
+{
+	struct trigger *t = ctx;
+	/* One event may close several. */
+	int err = t->ring.filled < t->ring.count ? 0 : begin_entry(t, t->first_ns);
+	if (!err)
+		err = capture_ring_fill(&t->ring, block, bytes);
+	/* The limit is kept at each block. Which are too old, trim() finds: here a span may just
+	 * have ended that needs them. */
+	capture_ring_trim(&t->ring, 0);
+	return !err && t->is_writing ? write_block(t, block, bytes) : err;
+}
+
+/* The open block will get something that happened at ts. */
+static int open_block(struct trigger *t, uint64_t ts)
+{
+	int err = 0;
+	if (t->block == ebt_blocks_number(t->blocks) && minus(ts, t->first_ns) > t->block_ns)
+		err = ebt_blocks_close(t->blocks);
+	if (err || t->block == ebt_blocks_number(t->blocks))
+		return err;
+	/* However the one before was closed: it was old, or full. */
+	trim(t);
+	return begin_entry(t, ts);
+}
+
+/* What happened at ts may have closed several blocks, and be in the open one. */
+static int follow_blocks(struct trigger *t, uint64_t ts)
+{
+	bool is_open = ebt_blocks_opened_ns(t->blocks) != 0;
+	int err = 0;
+	while (!err && t->block + !is_open < ebt_blocks_number(t->blocks))
+		err = begin_entry(t, ts);
 	return err;
 }
 
@@ -198,7 +209,7 @@ static int write_end(struct trigger *t)
 {
 	struct ebt_blocks *b;
 	struct moment end = moment_at(t->last_ns < t->until_ns ? t->last_ns : t->until_ns);
-	int err = close_open(t);
+	int err = ebt_blocks_close(t->blocks);
 	if (!err)
 		err = ebt_blocks_finish(t->blocks);
 	if (!err)
@@ -242,12 +253,12 @@ static int push(struct trigger *t, const struct ebt_event *ev)
 		err = open_block(t, ev->ts);
 	if (!err)
 		err = ebt_blocks_events(t->blocks, ev, 1);
+	if (!err)
+		err = follow_blocks(t, ev->ts);
 	if (err)
 		return err;
 	t->last_ns = ev->ts > t->last_ns ? ev->ts : t->last_ns;
 	t->before = t->session->totals;
-	if (ebt_blocks_number(t->blocks) != t->block)
-		t->block = 0;
 	int is_hit = span_watch_push(t->watch, ev, &hit);
 	return is_hit > 0 ? found(t, &hit) : is_hit;
 }
@@ -275,8 +286,8 @@ static int trigger_forget(struct sink *k, uint32_t process)
 		t->err = open_block(t, t->last_ns);
 	if (!t->err)
 		t->err = ebt_blocks_forget(t->blocks, process);
-	if (ebt_blocks_number(t->blocks) != t->block)
-		t->block = 0;
+	if (!t->err)
+		t->err = follow_blocks(t, t->last_ns);
 	int err = span_watch_forget(t->watch, process);
 	return t->err ? t->err : err;
 }
