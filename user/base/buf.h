@@ -27,8 +27,8 @@ struct buf {
 
 /* fd -1: in memory, without limit. `cap`: its first size, or the size of a write. 0 or -ENOMEM. */
 int buf_init(struct buf *b, int fd, size_t cap);
-/* The same with a thread that writes; about `limit` bytes are queued at most. fd -1: as buf_init().
- * 0 or -errno. */
+/* As buf_init(), and a thread writes to the descriptor; about `limit` bytes are queued at most. fd
+ * -1: no thread. 0 or -errno. */
 int buf_init_behind(struct buf *b, int fd, size_t cap, size_t limit);
 void buf_done(struct buf *b);
 /* False while the thread's queue is long: buf_put() may block. */
@@ -36,7 +36,7 @@ bool buf_ready(const struct buf *b);
 void buf_put(struct buf *b, const void *data, size_t len);
 /* Writes the buffered bytes to the descriptor, or queues them. 0 or the first error. */
 int buf_flush(struct buf *b);
-/* The same, and waits until they are written. */
+/* Writes the buffered bytes and waits until all are written. 0 or the first error. */
 int buf_finish(struct buf *b);
 /* Bytes that the thread had not written when it gave the output up (-ECANCELED); 0: it did not. */
 uint64_t buf_given_up(const struct buf *b);
@@ -69,7 +69,8 @@ static inline char *buf_format_u64(char *p, uint64_t v)
 	return p + 1;
 }
 
-/* The same with a sign if v is negative, at most 21 bytes. */
+/* Writes v in decimal, with a sign if it is negative, at most 21 bytes. Returns the byte behind the
+ * last. */
 static inline char *buf_format_i64(char *p, int64_t v)
 {
 	*p = '-';

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Names of functions as their source has them, from names as the linker has them: C++ (Itanium ABI,
- * with parameters), Rust's older scheme without its hash, and OCaml (4.x and 5.x), whose modules
- * are separated by dots: camlStdlib__Map__add_123 and camlStdlib__Map.add_123 are
- * Stdlib.Map.add_123. OCaml's numbers are kept: functions of one name, and those without one,
- * differ in them alone.
+ * Converts the linker's names of functions to those of the source: C++ (Itanium ABI, with
+ * parameters), Rust's older scheme without its hash, and OCaml (4.x and 5.x) with modules separated
+ * by dots: camlStdlib__Map__add_123 and camlStdlib__Map.add_123 become Stdlib.Map.add_123. OCaml's
+ * numbers are kept: they alone distinguish functions of one name, and functions without a name.
  *
  * Names come from traced programs. Time and memory are bounded: a C++ name that would take the
  * library long, or that has more than about 1,000 characters, is left as it is.

@@ -7,12 +7,13 @@
 #include <string.h>
 
 /*
- * What the library needs time for that is exponential in the name's length, without output by which
- * it could be stopped. Names of real programs are far below these limits, 2^20 steps each at most.
+ * Limits for parts of a name that cost the library time exponential in its length, without output
+ * at which it could be stopped. Names of real programs are far below them; a name at a limit costs
+ * 2^20 steps at most.
  */
 #define CONVERSIONS_MAX 16 /* template arguments in conversion operators, read twice a level */
 #define PACKED_REFS_MAX \
-	40 /* substitutions in a name with packs, whose types are searched as trees */
+	40 /* substitutions in a name with packs: the types of packs are searched as trees */
 
 static bool takes_long(const char *name)
 {
@@ -40,8 +41,8 @@ struct output {
 	jmp_buf full;
 };
 
-/* Leaves the library when there is no room: what it would write on may have no end. It holds no
- * memory then, but for that on its stack. */
+/* Leaves the library when the output is full: the rest of the name may be endless. The library has
+ * no memory allocated then, only its stack. */
 static void put(const char *s, size_t len, void *opaque)
 {
 	struct output *o = opaque;

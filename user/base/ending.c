@@ -9,7 +9,7 @@
 #include "base/clock.h"
 
 #define PATIENCE_NS 100000000u
-/* A signal that is blocked and pending ends no poll(): it is looked for so often. */
+/* Period of the checks for a signal that is blocked and pending, which does not end poll(). */
 #define LOOK_MS 20
 
 static atomic_bool asked;

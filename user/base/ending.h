@@ -11,7 +11,7 @@
 
 /* A signal that ends the run has been read or handled. Safe in a signal handler. */
 void ending_ask(void);
-/* For tests: nobody has asked. */
+/* For tests: undoes ending_ask(). */
 void ending_forget(void);
 /* True after ending_ask(), or while a signal that ends the run is blocked and pending. */
 bool ending_asked(void);

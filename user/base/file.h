@@ -14,7 +14,7 @@
 
 /*
  * Opens a file that may be another user's, for reading. It never waits: not for the writer of a
- * FIFO, and not for a lease (fcntl F_SETLEASE), whose holder can delay any other open by
+ * FIFO, and not for the holder of a lease (fcntl F_SETLEASE), which can delay any other open by
  * /proc/sys/fs/lease-break-time (45 s), again and again. dir: of a relative path, or AT_FDCWD.
  * flags: 0 or O_NOFOLLOW. A descriptor, or -errno: -EBUSY: leased. The kernel has then asked the
  * holder to release the lease, and a later call succeeds if it does.
@@ -28,7 +28,8 @@ bool file_is_last(int fd);
 const char *file_strerror(int err);
 /* Up to n bytes from the descriptor's offset. Bytes read, fewer only at the end; or -errno. */
 ssize_t file_read(int fd, void *to, size_t n);
-/* The same at an offset, which must fit off_t. The descriptor's offset does not change. */
+/* Reads up to n bytes at an offset, which must fit off_t. The descriptor's own offset does not
+ * change. Bytes read, fewer only at the end; or -errno. */
 ssize_t file_read_at(int fd, void *to, size_t n, uint64_t offset);
 /* The first n bytes of the file at `path`, fewer if it is shorter. Bytes read, or -errno. */
 ssize_t file_read_path(const char *path, void *to, size_t n);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The one hash function of the program, for words and strings. Keys come from traced programs and
- * their files, so the result depends on a random number of this run: nobody can construct keys that
- * all collide. A hash is never stored in a file, and no output may follow its order.
+ * their files, so the result depends on a random number of this run: keys that all collide cannot
+ * be constructed. A hash is never stored in a file, and no output may follow its order.
  */
 #ifndef BASE_HASH_H
 #define BASE_HASH_H

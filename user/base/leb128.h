@@ -49,8 +49,8 @@ static inline void leb128_put_padded(uint8_t *p, unsigned n, uint64_t v)
 }
 
 /*
- * Reads at most LEB128_MAX bytes, all of which must be readable; returns the byte behind the
- * number. Bits beyond the 64th are dropped; a longer number is cut at LEB128_MAX bytes.
+ * Reads a number and returns the byte behind it. LEB128_MAX bytes must be readable. Bits beyond the
+ * 64th are dropped; a longer number is cut at LEB128_MAX bytes.
  */
 static inline const uint8_t *leb128_get(const uint8_t *p, uint64_t *ret)
 {

@@ -32,8 +32,9 @@ bool map_delete(struct map *m, uint64_t key); /* false: the key is not in the ma
 /* The next used slot from *at on, which advances behind it; NULL at the end. Start with *at = 0. */
 struct map_slot *map_next(const struct map *m, size_t *at);
 
-/* Two rounds: after one, keys that differ in their top bits alone are a progression, whose step the
- * secret makes a short one in 1 of 1,000 runs: all keys would be on few slots. */
+/* Two rounds: one round turns keys that differ only in their top bits into an arithmetic
+ * progression. In 1 of 1,000 runs the secret makes its step short, and all keys would share a few
+ * slots. */
 static inline size_t map_home(const struct map *m, uint64_t key)
 {
 	return (size_t)hash_u64(hash_u64(hash_start(), key), 0) & (m->cap - 1);

@@ -43,7 +43,7 @@ struct ptrarray {
 #define ptrarray_done(a)	   ptrarray_done_void(&(a)->words)
 #define ptrarray_free(a)	   ptrarray_free_void(&(a)->words)
 
-/* What the macros stand on; not for callers. */
+/* The macros call these; callers use the macros only. */
 static inline void *ptrarray_get_void(const struct ptrarray *a, uint32_t number)
 {
 	return number < a->count ? a->at[number] : NULL;

@@ -72,7 +72,7 @@ static void sort_digits(uint64_t *keys, uint64_t *spare, size_t n, struct digit 
 	move_keys(spare, keys, n, high);
 }
 
-/* Pairs of digits. Longer digits need fewer passes, but each costs its table: no longer than there
+/* Pairs of digits. Longer digits need fewer passes, but each needs a table: no longer than there
  * are keys. */
 static unsigned pairs_for(size_t n, unsigned bits)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Merges two sorted runs of 64-bit keys, without a branch that depends on the keys, from both ends
- * at once: two chains of instructions of which neither waits for the other.
+ * Merges two sorted runs of 64-bit keys, without a branch that depends on the keys. It merges from
+ * both ends at once: the two chains of instructions do not wait for each other.
  */
 #ifndef BASE_RUNS_H
 #define BASE_RUNS_H

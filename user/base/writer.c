@@ -14,9 +14,10 @@
 #include <sys/stat.h>
 
 #define BLOCK_LEAST (64u << 10)
-/* Writes to what may block are so short, as only their ends show that bytes were accepted. */
+/* Maximum of one write to an output that may block: only the end of a write shows that bytes were
+ * accepted. */
 #define SHORT_BYTES (16u << 10)
-/* The output is given up after so many looks, at least so far apart, that found it full. */
+/* The output is given up after STALL_LOOKS checks, at least STALL_LOOK_NS apart, found it full. */
 #define STALL_LOOK_NS 20000000u
 #define STALL_LOOKS   8
 
@@ -41,7 +42,8 @@ struct writer {
 	size_t write_bytes;    /* of one write, at most */
 	bool ending;
 	int err;
-	/* Looks at a full output since it accepted bytes, after the user has asked us to end. */
+	/* Checks that found the output full since it last accepted bytes. Only checks after the
+	 * user has asked us to end count. */
 	unsigned stalled;
 	uint64_t looked_ns;
 	uint64_t given_up; /* bytes */

@@ -23,8 +23,9 @@ void writer_free(struct writer *w);
 /* Queues a copy of the bytes; blocks while the limit is reached. 0 or the first error so far. */
 int writer_put(struct writer *w, const void *data, size_t len);
 /*
- * The same for `len` bytes in a block of the caller's from malloc(), of `cap` bytes. If they are
- * many, the writer keeps the block, and *data becomes another one of `cap` bytes.
+ * Queues `len` bytes in a block of the caller's from malloc(), of `cap` bytes; blocks while the
+ * limit is reached. If they fill half of the block or more, the writer keeps it, and *data becomes
+ * another one of `cap` bytes. 0 or the first error so far.
  */
 int writer_swap(struct writer *w, char **data, size_t cap, size_t len);
 /* False while more than half of the limit is queued: a caller that can wait should. */
