@@ -11,14 +11,14 @@
 #include "elf/segments.h"
 #include "elf/symtab.h"
 
-/* Bounds for hostile files; memory and time are bounded by whoever runs this. */
+/* Bounds for hostile files; the process that runs this is limited in memory and time. */
 #define MAX_UNITS   1000000
 #define MAX_RANGES  8000000  /* of units, and of the functions of one unit */
 #define MAX_DEPTH   128	     /* of nested entries */
 #define MAX_ENTRIES 50000000 /* of a unit: references to siblings may be a circle */
 #define NO_SCOPE    UINT32_MAX
 
-/* A function, or one inlined in its parent. Parents stand before their children. */
+/* A function, or one inlined in its parent. Parents precede their children. */
 struct scope {
 	uint32_t parent;      /* NO_SCOPE: a function */
 	const char *function; /* NULL: not known */

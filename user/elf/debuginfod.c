@@ -42,8 +42,8 @@ static int open_in(const char *folder, const char *below, const char *hex)
 	return fd < 0 ? -1 : fd;
 }
 
-/* As libdebuginfod does; its old folder is not looked into. */
-/* A descriptor of the file of a build id in hexadecimal; -1: there is none. */
+/* A descriptor of the cached file of a build id in hexadecimal; -1: there is none. The folders are
+ * those of libdebuginfod, without its old one. */
 static int debuginfod_cache_open(const char *hex)
 {
 	const char *named = secure_getenv("DEBUGINFOD_CACHE_PATH");
@@ -72,7 +72,7 @@ static int copy(int from, int to)
 	return n < 0 ? -errno : 0;
 }
 
-/* Nobody sees a part of it. */
+/* Adds the file under its final name only when it is complete. 0 or -errno. */
 static int add(int dir, int from)
 {
 	char name[32];
@@ -129,7 +129,7 @@ struct debuginfod {
 	/* The question: the server that is asked, since when; 0: none is. */
 	unsigned at;
 	uint64_t asked_ns;
-	int file; /* what it shall write; when it is known without a server, the answer; -1: none */
+	int file; /* for the server's answer; the answer itself if is_known; -1: none */
 	bool is_known;
 	char *path;
 	uint8_t build_id[DEBUGINFOD_BUILD_ID_BYTES];
@@ -173,7 +173,8 @@ static void end_process(struct debuginfod *d)
 	if (!d->pid)
 		return;
 	close(d->socket);
-	/* Without the capability to kill another user's process: it ends by itself. */
+	/* We may lack the capability to kill another user's process; it then ends as its socket is
+	 * closed. */
 	if (!kill(d->pid, SIGKILL))
 		while (waitpid(d->pid, NULL, 0) < 0 && errno == EINTR)
 			;
@@ -233,7 +234,8 @@ static void report(struct debuginfod *d, const char *what)
 	d->is_reported = true;
 }
 
-/* The time that the server has: half of what is left, if another one is to be asked. */
+/* The time that the server has: all that is left of the budget, or half of it if another server
+ * can be asked afterwards. */
 static uint64_t time_for(const struct debuginfod *d)
 {
 	uint64_t left = d->spent_ns < BUDGET_NS ? BUDGET_NS - d->spent_ns : 0;
@@ -405,7 +407,7 @@ static bool end_question(struct debuginfod *d, int32_t result)
 	return false;
 }
 
-/* What the process answers until then. -EAGAIN: nothing; 0: it has ended. */
+/* The answer of the process, waited for until until_ns. -EAGAIN: none yet; 0: it has ended. */
 static int32_t receive(struct debuginfod *d, uint64_t until_ns)
 {
 	int32_t result;

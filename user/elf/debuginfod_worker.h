@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A process that downloads what it is told to, by libcurl, which is loaded in it alone. What
- * servers send may take it over, so it has no privileges, is another user than root where it can,
- * has no descriptor but its socket, the file to write and connections, and opens no file for
- * writing. What it answers is as little trusted as the servers. It ends with us.
+ * A process that downloads the requested files by libcurl, which no other process loads. Data of a
+ * server may take the process over, so it has no privileges, is another user than root where it
+ * can, has no descriptor but its socket, the file to write and connections, and opens no file for
+ * writing. Its answers are trusted no more than the servers. It ends with us.
  */
 #ifndef ELF_DEBUGINFOD_WORKER_H
 #define ELF_DEBUGINFOD_WORKER_H

@@ -47,7 +47,7 @@ static bool claims_too_much(int fd)
 		return true;
 	if (head.e_shnum || !head.e_shoff)
 		return head.e_phnum > MAX_SEGMENTS;
-	/* A number that does not fit in the header stands in section 0. */
+	/* Section 0 has the number of sections if it does not fit in the header. */
 	Elf64_Shdr zero;
 	return head.e_phnum > MAX_SEGMENTS || head.e_shoff > INT64_MAX ||
 	       pread(fd, &zero, sizeof(zero), (off_t)head.e_shoff) != sizeof(zero) ||
@@ -125,7 +125,7 @@ static Elf_Data *read_section(struct elf *e, Elf_Scn *scn)
 	return elf_getdata(scn, NULL);
 }
 
-/* Not by elf_strptr(): at each call that looks for the end of the last string of the table. */
+/* Not by elf_strptr(): each of its calls searches the end of the table's last string. */
 static bool is_named(const Elf_Data *strings, uint64_t at, const char *name)
 {
 	size_t bytes = strlen(name) + 1;

@@ -45,7 +45,8 @@ uint64_t elf_tls_bytes(struct elf *e);
 /* Address of the slot with this x86-64 relocation type for the symbol; 0: none. */
 uint64_t elf_slot(struct elf *e, uint32_t type, const char *symbol);
 
-/* The build id, of which at most `cap` bytes are written. Returns its bytes; 0: it has none. */
+/* Writes at most the first `cap` bytes of the build id. Returns the number of all its bytes; 0: the
+ * file has none. */
 size_t elf_build_id(struct elf *e, void *ret, size_t cap);
 /* The name of the separate debug file that the file refers to, without a folder; NULL: none. Valid
  * until elf_close(). */
@@ -54,7 +55,7 @@ const char *elf_debug_link(struct elf *e);
 /* True if it has debug information of its own. */
 bool elf_has_debug_info(struct elf *e);
 
-/* True if it needs a shared library whose name begins with `prefix`. */
+/* True if it needs a shared library with a name that begins with `prefix`. */
 bool elf_needs(struct elf *e, const char *prefix);
 
 #endif

@@ -5,9 +5,9 @@
 
 enum {
 	RM = 1,	  /* has a ModRM byte */
-	IMM8 = 2, /* and then so many bytes of a constant */
+	IMM8 = 2, /* IMM8 to IMM64: a constant of this many bits follows */
 	IMM16 = 4,
-	IMM32 = 8,
+	IMM32 = 8,     /* 2 bytes if the operand is narrow */
 	IMM64 = 16,    /* 4 bytes, 8 if the operand is wide */
 	TO_REG = 32,   /* writes the register of ModRM.reg */
 	TO_RM = 64,    /* writes what ModRM.rm names */

@@ -21,9 +21,10 @@
 #endif
 
 /* Checks the first 20 bytes of a file. 0: an ELF file of this machine; -ENOEXEC: not an ELF file;
- * -ENOTSUP: an ELF file of another machine, whose name is written to `ret` unless that is NULL. */
+ * -ENOTSUP: an ELF file of another machine. Its name is written to `ret` unless that is NULL. */
 int machine_check_head(const unsigned char *head, size_t bytes, char *ret);
-/* The same of an open file, whose offset does not change; -errno: it cannot be read. */
+/* Checks an open file as machine_check_head() does, and does not change its offset. Also -errno: it
+ * cannot be read. */
 int machine_check(int fd, char *ret);
 
 #endif

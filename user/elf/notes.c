@@ -70,7 +70,7 @@ static int read_headers(struct elf *e)
 	if (eh->e_shentsize != sizeof(*e->sh) || (eh->e_phnum && eh->e_phentsize != sizeof(*e->ph)))
 		return -EBADMSG;
 
-	/* Numbers that do not fit in the header stand in section 0. */
+	/* Section 0 has the numbers that do not fit in the header. */
 	Elf64_Shdr zero;
 	err = read_at(e->fd, &zero, sizeof(zero), eh->e_shoff);
 	if (err)

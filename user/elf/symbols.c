@@ -34,11 +34,11 @@
 #define BUDGET_NS    16000000000u
 #define BUDGET_SHARE 16
 #define MEMORY_BYTES (1ull << 30)
-/* A module's first answer may take its share; of its symbol tables alone, so much more. */
+/* Time that a module may take beyond its share if only its symbol tables are read. */
 #define TABLES_NS 500000000u
 /* A process is not waited for longer when the run was asked to end. */
 #define HURRY_NS 150000000u
-/* Waits for an answer, until it is put off, and until signals are looked for. */
+/* Waits for an answer: before the lookup is put off, and between checks for signals. */
 #define PUT_OFF_NS 2000000u
 #define LOOK_NS	   20000000u
 
@@ -258,7 +258,7 @@ static uint64_t memory_for(const struct symbols *s)
 	return bytes < MEMORY_MOST ? bytes : MEMORY_MOST;
 }
 
-/* What a process occupies now. */
+/* Memory that a process occupies now. */
 static uint64_t resident_bytes(pid_t pid)
 {
 	unsigned long long pages = 0;
@@ -537,7 +537,8 @@ static int await(struct symbols *s)
 						: receive_positions(s, s->asked);
 }
 
-/* Looks up an offset by the process; first what it was asked before, which was put off. */
+/* Sends a request to the process and keeps the answer. An earlier request that was put off is
+ * finished first. 0, -EAGAIN or -errno. */
 static int ask(struct symbols *s, uint64_t request)
 {
 	bool is_other = s->is_asked && s->asked != request;
@@ -587,7 +588,8 @@ static void ask_servers(struct symbols *s)
 	r->is_asked = true;
 }
 
-/* Gives what the servers have to the module that they were asked for; its process starts anew. */
+/* Receives the debug file from the servers, for the module that it was requested for; its process
+ * starts anew. 0 or -EAGAIN. */
 static int receive_debug(struct symbols_running *r, uint64_t until_ns)
 {
 	struct symbols *s = r->asks;
@@ -628,7 +630,7 @@ static int fetch_debug(struct symbols *s)
 	return 0;
 }
 
-/* Looks up what is not known. 0, -EAGAIN or -ENOMEM. */
+/* Answers a request that has no cached result. 0, -EAGAIN or -ENOMEM. */
 static int look_up(struct symbols *s, uint64_t request)
 {
 	bool is_named = !(request & SYMBOLS_WORKER_UNWIND) && s->reading != READ_NOTHING;
@@ -671,7 +673,7 @@ int symbols_unwind(struct symbols *s, uint64_t offset, struct unwind_rule *ret)
 unsigned symbols_find(struct symbols *s, uint64_t offset, const struct symbols_position **ret)
 {
 	const uint64_t *found = map_get(&s->found, offset);
-	/* No file is so long. */
+	/* No file has an offset with this bit. */
 	if (!found &&
 	    (offset & SYMBOLS_WORKER_UNWIND ? keep_unknown(s, offset) : look_up(s, offset)))
 		return 0;

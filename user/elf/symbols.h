@@ -33,9 +33,9 @@ struct symbols_position {
 
 struct symbols;
 
-/* The modules of a run, and those whose processes run. To start one more, those which were started
- * first are ended, until there is a place and memory; they are started anew when they are needed.
- * Initialised by zeroes; outlives the modules, then symbols_running_done(). */
+/* The budget of a run's modules, and the modules with a running process. To start one more process,
+ * the oldest are ended until there is a free slot and memory; they are started anew when they are
+ * needed. Initialised by zeroes; outlives the modules, then symbols_running_done(). */
 #define SYMBOLS_RUNNING	   32
 #define SYMBOLS_MODULES	   4096		  /* of a run are read */
 #define SYMBOLS_TEXT_BYTES (256ull << 20) /* of names and paths that a run receives */
@@ -54,9 +54,9 @@ struct symbols_running {
 	/* Set by the caller: the budget of time. 0: 16 s, and a 16th of the time that the run
 	 * takes. */
 	uint64_t budget_ns;
-	uint64_t
-		/* so too: memory of the processes, when one more is started. 0: 1 GiB */
-		budget_bytes;
+	/* Set by the caller: memory that the processes may have when one more is started. 0: 1
+	 * GiB. */
+	uint64_t budget_bytes;
 
 	/* Private. */
 	uint64_t began_ns, spent_ns;   /* of the time that processes take to answer */
@@ -72,9 +72,9 @@ struct symbols_running {
 void symbols_running_done(struct symbols_running *r);
 
 /*
- * fd: of the module, which stays the caller's and may be closed; -1: it cannot be read. path: where
- * its separate debug file is looked for, and what it is called. Keeps `running`. 0 or -ENOMEM; a
- * file that is no module is one of which nothing is known.
+ * fd: of the module; stays the caller's, which may close it; -1: it cannot be read. path: the
+ * module's name in positions, and where the search for its separate debug file starts. Keeps
+ * `running`. 0 or -ENOMEM; a file that is no module is opened too, without any function known.
  */
 int symbols_open(int fd, const char *path, struct symbols_running *running, struct symbols **ret);
 void symbols_close(struct symbols *s); /* NULL is allowed */

@@ -26,8 +26,8 @@
 #define SYMBOLS_WORKER_UNWIND (1ull << 63)
 #define SYMBOLS_WORKER_ANSWER (1u << 20)
 
-/* Starts the process, which may have so many bytes of memory more than we have. The caller closes
- * *ret_socket and reaps *ret_pid. 0 or -errno. */
+/* Starts the process with a limit of memory: what we have, and `memory` bytes more. The caller
+ * closes *ret_socket and reaps *ret_pid. 0 or -errno. */
 int symbols_worker_start(const struct debug_info_files *files, uint64_t memory, int *ret_socket,
 			 pid_t *ret_pid);
 

@@ -31,7 +31,7 @@ static Elf_Scn *find_section(Elf *elf, uint32_t type, GElf_Shdr *ret)
 	return NULL;
 }
 
-/* Not by elf_strptr(), which looks for the end of the last string of the table each time. */
+/* Not by elf_strptr(): each of its calls searches the end of the table's last string. */
 static const char *name_at(const Elf_Data *strings, uint64_t at)
 {
 	const char *s = strings->d_buf;

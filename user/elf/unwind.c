@@ -84,7 +84,7 @@ static bool step(const struct unwind_image *m, const struct unwind_rule *rule, s
 		return follow_fp(m, r);
 	if (rule->kind != UNWIND_OTHERWISE && follow_rule(m, rule, r))
 		return true;
-	/* What the function has not changed is of a function further up. */
+	/* A frame pointer that the function has not changed is of a function further up. */
 	*ret_gap = rule->kind != UNWIND_BY_FP && !rule->has_fp;
 	return *ret_gap && follow_fp(m, r);
 }

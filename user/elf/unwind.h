@@ -42,12 +42,13 @@ struct unwind_block {
 
 #define UNWIND_BLOCKS 2
 
-/* What is known of a stack. Of frame pointers beyond the blocks: at `from` + at[i] stands the next
- * one, which is the i + 1st, `next` in the end, and behind it address[i]. */
+/* What is known of a stack. Beyond the blocks this is a chain of `links` frame pointers: the word
+ * at `from` + at[i] is the next one, `from` + at[i + 1], or `next` for the last, and the word
+ * behind it is the return address address[i]. */
 struct unwind_image {
 	uint64_t pc, sp, fp;
 	bool returns;  /* to `pc`, which is no innermost one */
-	uint64_t high; /* a caller whose stack begins here is of another kind; 0: none */
+	uint64_t high; /* where the stack of a caller of another kind begins; 0: none */
 	struct unwind_block block[UNWIND_BLOCKS];
 	const uint64_t *address;
 	const uint32_t *at;

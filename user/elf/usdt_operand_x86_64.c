@@ -23,7 +23,7 @@ static const struct {
 	{R14, {"r14", "r14d", "r14w", "r14b"}}, {R15, {"r15", "r15d", "r15w", "r15b"}},
 };
 
-/* Behind its %; `widths`: names of so many widths are allowed. */
+/* Reads a name behind its %; `widths`: the number of widths that are allowed, from 8 bytes down. */
 static uint8_t read_register(struct usdt_text *t, unsigned widths)
 {
 	char name[8];

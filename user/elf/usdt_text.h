@@ -19,13 +19,13 @@ struct usdt_text {
 void usdt_text_fail(struct usdt_text *t, int err);
 /* Moves behind `c` if it is next. */
 bool usdt_text_accept(struct usdt_text *t, char c);
-/* The same; it fails if `c` is not next: -ENOTSUP at a name, else -EBADMSG. */
+/* Moves behind `c`; fails if `c` is not next: -ENOTSUP at a name, else -EBADMSG. */
 void usdt_text_expect(struct usdt_text *t, char c);
 void usdt_text_skip_spaces(struct usdt_text *t);
 /* Reads a decimal integer, perhaps with a sign. It fails if there is none, -ENOTSUP at a name, else
  * -EBADMSG, and with -EBADMSG if it does not fit in 64 bits. */
 int64_t usdt_text_number(struct usdt_text *t);
-/* Reads letters and digits, of which ret_name gets at most `bytes` - 1 and a NUL; none: "". */
+/* Reads letters and digits; ret_name gets at most the first `bytes` - 1 and a NUL; none: "". */
 void usdt_text_name(struct usdt_text *t, char *ret_name, unsigned bytes);
 bool usdt_text_is_digit(char c);
 
