@@ -28,7 +28,7 @@
 #error "which e_machine is ours?"
 #endif
 
-/* In the dynamic strings of what is linked with a sanitizer that has an allocator of its own. */
+/* Dynamic strings of files linked with a sanitizer that has an allocator of its own. */
 static const char *const sanitizers[] = {
 	"libasan.so",  "libtsan.so",  "liblsan.so",  "libhwasan.so",
 	"__asan_init", "__tsan_init", "__msan_init", "__hwasan_init",

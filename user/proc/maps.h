@@ -34,7 +34,8 @@ enum maps_set {
 
 /*
  * Calls fn for each mapping of the set until it returns non-zero, which is then returned; else 0 or
- * -errno; -ESRCH: no such process. Code comes in the order of its addresses, and in MAPS_ALL all do.
+ * -errno; -ESRCH: no such process. Mappings of code, and in MAPS_ALL all mappings, come in the
+ * order of their addresses.
  */
 int maps_each(pid_t pid, enum maps_set set, int (*fn)(const struct maps_entry *e, void *ctx),
 	      void *ctx);

@@ -31,7 +31,7 @@
 #define PAUSE_NS	  10000000000ull /* without another try of the same process */
 #define ROUNDS		  10		 /* of that, for a worker that waits for a CPU only */
 #define ABANDONED_MAX	  16		 /* workers that not even SIGKILL has ended yet */
-#define LOOK_MS		  20		 /* between two looks whether the user asks to end */
+#define LOOK_MS		  20		 /* between checks for the user's request to end */
 #define SAME_MAX	  3		 /* files of one process that are given up in that pause */
 #define FD_WORKER	  3
 
@@ -82,7 +82,7 @@ struct memory_reader {
 	pid_t worker;
 	uint64_t maps_reads;
 	unsigned given_up;
-	pid_t first_pid, last_pid; /* whose memory was given up */
+	pid_t first_pid, last_pid; /* the processes of reads that were given up */
 	uint64_t last_ns;
 	unsigned same; /* of last_pid, one after the other */
 	pid_t abandoned[ABANDONED_MAX];
@@ -358,8 +358,8 @@ static int receive(struct memory_reader *r, void *to, size_t n, struct wait *w)
 	return 0;
 }
 
-/* Behind this it waits for nothing but what it is asked: how long that takes is not its
- * beginning's, nor a busy machine's. */
+/* Starts a worker and waits until it reports that it has begun: the time that later requests take
+ * then contains neither its start nor the delay of a busy machine. 0 or -errno. */
 static int start(struct memory_reader *r)
 {
 	int fds[2];
@@ -509,7 +509,8 @@ ssize_t memory_reader_getenv(struct memory_reader *r, pid_t pid, const char *nam
 	return found;
 }
 
-/* Takes the block, whose form is ours. 0 or -ENOMEM. */
+/* Makes a list of a block as pack() has written it: it is not checked. ret owns the block, which an
+ * error frees. 0 or -ENOMEM. */
 static int unpack(char *data, size_t len, struct maps_list *ret)
 {
 	struct maps_list l = {.data = data};

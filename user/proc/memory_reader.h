@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Reads files of /proc that the kernel takes from a process's memory, environ, mem, maps and
- * pagemap, and opens what a process has mapped (map_files). Such a call can wait for ever, in a
- * state that no signal ends: the pages may be of a file whose FUSE server gives no answer, and
- * whoever waits for one holds up all that read the same process. So a worker process reads, which
- * is killed and given up if it waits for a second; the next read has a new one. Each that is given
- * up halves the time that the next may take, so that many cost little more than few.
+ * Reads the files of /proc that depend on a process's memory: environ, mem, maps and pagemap, and
+ * opens what a process has mapped (map_files). Such a call can wait for ever, in a state that no
+ * signal ends: the pages may be of a file on a FUSE file system that gives no answer, and a call
+ * that waits for one holds up all others on the same process. So a worker process reads. It is
+ * killed and given up if it waits for a second; the next read has a new one. Each worker that is
+ * given up halves the time that the next may take, so that many cost little more than few.
  */
 #ifndef PROC_MEMORY_READER_H
 #define PROC_MEMORY_READER_H
@@ -24,8 +24,9 @@ struct memory_reader *memory_reader_new(void);
 void memory_reader_free(struct memory_reader *r); /* NULL is allowed */
 
 /*
- * Reads up to n bytes at an offset of the file `name` in /proc/PID. Bytes read, fewer at its end; or
- * -errno: -ETIMEDOUT: given up; -ECANCELED: the user has asked to end. r: NULL: reads without a worker.
+ * Reads up to n bytes at an offset of the file `name` in /proc/PID. Bytes read, fewer at its end;
+ * or -errno: -ETIMEDOUT: given up; -ECANCELED: the user has asked to end. r: NULL: reads without a
+ * worker.
  */
 ssize_t memory_reader_read(struct memory_reader *r, pid_t pid, const char *name, uint64_t offset,
 			   void *ret, size_t n);
@@ -38,8 +39,8 @@ ssize_t memory_reader_getenv(struct memory_reader *r, pid_t pid, const char *nam
 			     size_t cap);
 
 /* Reads the mappings of a set, as maps_each() has them, of the first 64 MiB: 0 or -errno, as
- * ret->err. The caller frees *ret. Before Linux 6.18 whoever holds the lock of an address space
- * holds up those who read its mappings. -ETIMEDOUT: given up. r: NULL: reads without a worker. */
+ * ret->err. The caller frees *ret. Before Linux 6.18 the read waits for the lock of the address
+ * space. -ETIMEDOUT: given up. r: NULL: reads without a worker. */
 int memory_reader_list(struct memory_reader *r, pid_t pid, enum maps_set set,
 		       struct maps_list *ret);
 /* Calls fn for each of them, until it returns non-zero, which is then returned. */
@@ -49,9 +50,9 @@ int memory_reader_maps(struct memory_reader *r, pid_t pid, enum maps_set set,
 uint64_t memory_reader_maps_reads(const struct memory_reader *r);
 
 struct pagemap_run;
-/* As pagemap_read(), of all of the process that dir, a descriptor of pagemap_open(), stands for.
- * The page tables are read under the same lock. -ETIMEDOUT: given up, behind the runs that came.
- * *ret_cpu_ns: the CPU time of that. r: NULL: reads without a worker. */
+/* As pagemap_read(), for the whole process. dir: its descriptor of pagemap_open(). The page tables
+ * are read under the lock of the address space. -ETIMEDOUT: given up, behind the runs that came.
+ * *ret_cpu_ns: the CPU time of the read; 0 without a worker. r: NULL: reads without a worker. */
 int memory_reader_pages(struct memory_reader *r, pid_t pid, int dir, bool plain,
 			int (*fn)(void *ctx, const struct pagemap_run *run), void *ctx,
 			uint64_t *ret_cpu_ns);

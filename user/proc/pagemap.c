@@ -50,7 +50,7 @@ int pagemap_open(pid_t pid)
 	snprintf(path, sizeof(path), "/proc/%d", (int)pid);
 	int dir = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	int err = dir < 0 ? -errno : 0;
-	/* It had the pid before the directory was opened, and has it still. */
+	/* If the process lives still, it had the pid all the time, so the directory is its own. */
 	if (!err && process_pidfd_has_ended(pidfd))
 		err = -ESRCH;
 	close(pidfd);

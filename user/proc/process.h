@@ -72,7 +72,7 @@ pid_t process_parent(pid_t pid);
 int process_each(int (*fn)(pid_t pid, void *ctx), void *ctx);
 
 /* Calls fn for each process that executes the file, until it returns non-zero, which is then
- * returned. Who may not be looked at is left out. -EMFILE, -ENFILE or -ENOMEM if none could be
+ * returned. Skips processes that we may not inspect. -EMFILE, -ENFILE or -ENOMEM if none could be
  * listed. */
 int process_executing(uint64_t dev, uint64_t inode, int (*fn)(pid_t pid, void *ctx), void *ctx);
 

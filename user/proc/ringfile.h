@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Finds and opens the ring files of a process: files that it has mapped for writing and whose name
- * contains its pid. (A reader of rings has rings of other processes mapped.) The process is not
- * trusted: it may replace the file by a link, a FIFO or a file of another user, so only a regular
+ * Finds and opens the ring files of a process: files that it has mapped for writing, with its pid
+ * in their names. (A reader of rings has rings of other processes mapped.) The process is not
+ * trusted: it may replace the file by a link, a FIFO or a file of another user. So only a regular
  * file is opened that is the file that is mapped, and belongs to the owner of the process or to our
- * own user, as does a ring of root's whose process has dropped its privileges since.
+ * own user: the ring of a process that has dropped root's privileges since is still root's.
  */
 #ifndef PROC_RINGFILE_H
 #define PROC_RINGFILE_H
@@ -14,8 +14,8 @@
 #include <sys/stat.h>
 #include <sys/types.h>
 
-/* Rings of one process that are looked for: a runtime has one. A program can map any number, and
- * each takes a descriptor of ours at every look. */
+/* Rings of one process that a scan opens at most: a runtime has one. A program can map any number,
+ * and each takes a descriptor of ours in every scan. */
 #define RINGFILE_MAX	      64
 #define RINGFILE_REASON_BYTES 256
 
@@ -34,13 +34,14 @@ struct ringfile {
 pid_t ringfile_name_pid(const char *name);
 
 /*
- * Opens the rings among the mappings of a process (MAPS_TRACED), in the order of their addresses; if
- * there are none, PID.events in `dir` (may be NULL). Returns their number, 1 to cap, else -errno and one line in
- * `reason` (RINGFILE_REASON_BYTES): -ESRCH no such process (or an ending one, or a kernel thread),
- * -ENOENT no ring, -EACCES or -EPERM no permission (also: the file is deleted, and opening the
- * mapping is not permitted), -ELOOP a symbolic link, -EINVAL not a regular file, -EOWNERDEAD a file
- * of a third user, -ESTALE not the file that is mapped. After an error ret->path names a mapped
- * ring that could not be opened; empty: none is known. memory: opens what is mapped; NULL: without a worker.
+ * Opens the rings among the mappings of a process (MAPS_TRACED), in the order of their addresses;
+ * if there are none, PID.events in `dir` (may be NULL). Returns their number, 1 to cap, else -errno
+ * and one line in `reason` (RINGFILE_REASON_BYTES): -ESRCH no such process (or an ending one, or a
+ * kernel thread), -ENOENT no ring, -EACCES or -EPERM no permission (also: the file is deleted, and
+ * opening the mapping is not permitted), -ELOOP a symbolic link, -EINVAL not a regular file,
+ * -EOWNERDEAD a file of a third user, -ESTALE not the file that is mapped. After an error ret->path
+ * names a mapped ring that could not be opened; empty: none is known. memory: opens what is mapped;
+ * NULL: without a worker.
  */
 int ringfile_open(struct memory_reader *memory, pid_t pid, const struct maps_list *maps,
 		  const char *dir, struct ringfile *ret, int cap, char *reason);
@@ -54,9 +55,9 @@ int ringfile_find(struct memory_reader *memory, pid_t pid, const char *dir, stru
  */
 int ringfile_is_of(struct memory_reader *memory, pid_t pid, const struct stat *file);
 /*
- * A runtime may name and map its file first, then write the header, field by field: a field that is
- * still 0 would be read as damage. True as long as there is one; after a second it is damage.
- * nameless: of a version whose header has no place for the names of user events.
+ * A runtime may name and map its file first, then write the header, field by field. True if a field
+ * is still 0 and the file was written within the last second; later a field of 0 is damage.
+ * nameless: the header of this version has no offset of the names of user events.
  */
 bool ringfile_is_being_written(int fd, bool nameless);
 void ringfile_close(struct ringfile *r);

@@ -15,8 +15,8 @@ struct timens {
 	int64_t monotonic_ns, boottime_ns;
 };
 
-/* 0; -ENODATA: it has ended, or has left the namespace of its children, whose offsets alone /proc
- * has; or -errno. */
+/* 0; -ENODATA: it has ended, or is in another namespace than its children and ours: /proc has the
+ * offsets of the children's namespace only; or -errno. */
 int timens_read(pid_t pid, struct timens *ret);
 /* Those of the caller; 0 if they cannot be read, as where the kernel has no time namespaces. */
 struct timens timens_own(void);

@@ -28,7 +28,7 @@ uint64_t usage_whole_ticks_ns(uint64_t ns);
 int usage_read(pid_t pid, struct usage *ret);
 /* When a process began, on CLOCK_BOOTTIME. */
 uint64_t usage_start_ns(const struct process_stat *stat);
-/* Of a process whose stat was just read; its peak memory is left out. */
+/* The usage of a process without its peak memory. stat: of the process, just read. */
 void usage_of(pid_t pid, const struct process_stat *stat, struct usage *ret);
 
 #endif
