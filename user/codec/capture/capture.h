@@ -4,8 +4,8 @@
  * no I/O, no globals. Blocks are independent: if bytes are missing or wrong, all other blocks are
  * still read, and the number of missing events is known.
  *
- * All numbers are little-endian; `v` is an unsigned LEB128 number of at most 10 bytes, `z` the same
- * of a signed one folded by (n << 1 ^ n >> 63), `s` a string: v its length, then its bytes.
+ * All numbers are little-endian; `v` is an unsigned LEB128 number of at most 10 bytes, `z` a signed
+ * number n written as v of (n << 1 ^ n >> 63), `s` a string: v its length, then its bytes.
  * Differences are taken modulo 2^64.
  *
  *	file   := head block*                      the last block is of type END, if the run ended
@@ -21,15 +21,17 @@
  *	          u32 crc32 of the 40 bytes before this one
  *	          frame            zstd, one whole frame: record*
  *
- * A record whose first byte is below 0x80 is an event, and that byte lists its fields:
- *	0x01 LANE   v lane: not the lane of the previous event. A number equal to the count of lanes
- * so far defines a new one: v pid, v domain + 1 (16 bits). A block starts with none. always v
- * shape: kind, flags, id and size of an event. A number equal to the count of shapes so far defines
- * a new one: v kind, v id, v flags, v size (0 with a payload)
+ * A record with a first byte below 0x80 is an event, and that byte lists its fields:
+ *	0x01 LANE   v lane: not the lane of the previous event. A number equal to the count of
+ *	            lanes so far defines a new one: v pid, v domain + 1 (16 bits). A block starts
+ *	            with none
+ *	     always v shape: kind, flags, id and size of an event. A number equal to the count of
+ *	            shapes so far defines a new one: v kind, v id, v flags, v size (0 with a
+ *	            payload)
  *	0x02 BACK   ts is smaller than that of the previous event
  *	     always v difference of ts to that of the previous event; of the first to first_ns
- *	0x04 WHERE  v tid, v cpu + 1 (16 bits), v stack: not those of the lane's last event (at first
- *	            0, EBT_NO_CPU, 0)
+ *	0x04 WHERE  v tid, v cpu + 1 (16 bits), v stack: not those of the lane's last event (at
+ *	            first 0, EBT_NO_CPU, 0)
  *	0x08 POS    z pos minus the expected one: pos + size of the lane's last event, EBT_NO_POS
  *	            if that had no pos and at first
  *	0x10 SEQ    z seq minus the expected one: 1 more than that of the lane's last event with
@@ -45,20 +47,25 @@
  *	1 SESSION   s source, s clock, v start_ns, v run_begin_ns, v run_end_ns, v monotonic_ns,
  *	            v realtime_ns, v boottime_ns, v known: 1, 2, 4 … for each of these numbers in
  *	            order. In files written before `known` existed, 0 is "not known"
- *	2 PROCESS   v pid, s producer, s runtime, s comm, v release whose numbers of phases it uses
- * (0: the canonical ones), v usage known, v user_ns, v system_ns, v peak_rss_bytes, v end_ns, v
- * known (1: peak_rss_bytes, 2: end_ns), v release of its runtime (0: not known), v bytes of a page
- * of its heap (0: not known). In files written before `known` existed, 0 is "not known"
+ *	2 PROCESS   v pid, s producer, s runtime, s comm, v release that numbers its phases (0: the
+ *	            canonical ids), v usage known, v user_ns, v system_ns, v peak_rss_bytes,
+ *	            v end_ns, v known (1: peak_rss_bytes, 2: end_ns), v release of its runtime
+ *	            (0: not known), v bytes of a page of its heap (0: not known). In files written
+ *	            before `known` existed, 0 is "not known"
  *	3 NAME      v pid, v id, s name of the user event
  *	4 RECOVERED v events, v words: counted as lost before, they follow late; v events, v words:
- *	            how many of both were of the history, absent in files written before they existed
+ *	            how many of both were of the history, absent in files written before they
+ *	            existed
  *	5 TOTALS    v events, lost_events, lost_words, history_events, history_words, late, damaged,
- * first_ns, last_ns, timed: of the whole run, in the END block; in this order in `totals`. timed
- * (how many have a time) is absent in files written before it existed 6 INCARNATION v pid, v
- * number, v start known, v start (ns, CLOCK_BOOTTIME): from here to the end of the block, events
- * and items with this pid belong to the process with this number, which is unique in the file; 0:
- * to the process without a number. Written if the pid had another process in the file, or the start
- * is known. For a reader that skips it all processes of a pid are one
+ *	            first_ns, last_ns, timed: of the whole run, in the END block; in this order in
+ *	            `totals`. timed (how many have a time) is absent in files written before it
+ *	            existed
+ *	6 INCARNATION
+ *	            v pid, v number, v start known, v start (ns, CLOCK_BOOTTIME): from here to the
+ *	            end of the block, events and items with this pid belong to the process with
+ *	            this number, which is unique in the file; 0: to the process without a number.
+ *	            Written if the pid had another process in the file, or the start is known. For
+ *	            a reader that skips it all processes of a pid are one
  *	7 STRING    s text: string number n of the block, the first is 1
  *	8 FRAME     v address known, v address, v count of positions in the source, the outermost
  *	            inlined first, each: v function, v file (strings; 0: not known), v known
@@ -76,14 +83,15 @@
  *	            began the trace, s executable, s host, s parameters of the runtime, s context:
  *	            of what the process's alloc, promote and collect are samples. Behind the
  *	            PROCESS, before the first of these events; absent where it is not known
- *	12 TRIGGER  v pid, v domain + 1 (16 bits), v begin_ns, v end_ns, v from_ns, v kept_ns, s span,
- *	            s condition: why this part of a run was kept: of the process and domain, this span
- *	            met the condition. The part was to begin at from_ns, and begins at kept_ns.
- *	            Phases that were open then stand before, by their begins. v ns: the length of
+ *	12 TRIGGER  v pid, v domain + 1 (16 bits), v begin_ns, v end_ns, v from_ns, v kept_ns,
+ *	            s span, s condition: why this part of a run was kept: this span of the process
+ *	            and domain met the condition. The part was to begin at from_ns, and begins at
+ *	            kept_ns.
+ *	            The begins of phases that were open then are before it. v ns: the length of
  *	            the span; end_ns - begin_ns in files written before it existed
- *	13 MAPPING  v pid, v address, v bytes, s name: a named mapping of the process's address space.
- *	            Before the process's GONE, or at the end of the file; absent where its pages are
- *	            not traced
+ *	13 MAPPING  v pid, v address, v bytes, s name: a named mapping of the process's address
+ *	            space. Before the process's GONE, or at the end of the file; absent where its
+ *	            pages are not traced
  */
 #ifndef CODEC_CAPTURE_CAPTURE_H
 #define CODEC_CAPTURE_CAPTURE_H
@@ -164,7 +172,7 @@ struct capture_process {
 	uint64_t user_ns, system_ns, peak_rss_bytes, end_ns;
 };
 
-/* Tells processes of one pid apart; also records when a process began. */
+/* Distinguishes processes of one pid; also records when a process began. */
 struct capture_incarnation {
 	uint32_t pid, number;
 	bool start_known;
@@ -294,8 +302,8 @@ bool capture_takes_run(const struct capture_writer *w);
 void capture_follow(struct capture_writer *w, const struct capture_writer *other);
 /* Bytes in the open block. */
 size_t capture_open_bytes(const struct capture_writer *w);
-/* True if the open block has so many bytes, or may not have room for another event: then it must
- * be closed. */
+/* True if the open block must be closed: it has `bytes` bytes, or may not have room for another
+ * event. */
 bool capture_is_full(const struct capture_writer *w, size_t bytes);
 /* Closes the block and opens the next. *ret_bytes is valid until the next call. Length or
  * -errno. */

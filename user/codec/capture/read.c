@@ -27,7 +27,7 @@ struct capture_reader {
 	uint64_t block_offset;
 	uint64_t passed;   /* events of earlier blocks, delivered or emitted as lost */
 	uint64_t promised; /* events up to the end of the last known block */
-	uint64_t checked;  /* bytes of frames whose checksum was computed */
+	uint64_t checked;  /* bytes of frames that a checksum was computed of */
 	uint64_t last_ns;  /* of what was delivered */
 
 	/* Damage that is emitted before the next block, or at the end. */

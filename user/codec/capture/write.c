@@ -13,9 +13,9 @@
 #define SLOTS	   8192
 #define RECENT	   1024 /* shapes that are found without the hash table: 128 ids of 8 kinds */
 #define FIRST_ROOM (64u << 10)
-/* What stands before an item's content, at most. */
+/* The most bytes before an item's content. */
 #define ITEM_HEAD 16
-/* Stacks leave room for a payload and for one frame of which every string is new. */
+/* Stacks leave room for a payload and for one frame with all strings new. */
 #define STACKS_RAW_MAX (7u << 18)
 
 struct capture_writer {
@@ -34,7 +34,8 @@ struct capture_writer {
 	struct capture_shape shapes[CAPTURE_SHAPES];
 	/* By the hash of an entry: its number + 1; 0: free. */
 	uint16_t lane_at[SLOTS], shape_at[SLOTS];
-	uint16_t recent[RECENT]; /* by recent_of(): likewise, of a shape that was used lately */
+	/* By id and kind: the number + 1 of the shape used last for them; 0: none. */
+	uint16_t recent[RECENT];
 };
 
 static void start_block(struct capture_writer *w)
@@ -84,7 +85,7 @@ static __attribute__((noinline)) bool grow(struct capture_writer *w, size_t need
 	return array_reserve(w->raw, w->cap, w->len + need - 1);
 }
 
-/* Where the next record goes, with so much room. NULL: no memory. */
+/* Where the next record is written, with room for `need` bytes. NULL: no memory. */
 static inline uint8_t *room(struct capture_writer *w, size_t need)
 {
 	return w->cap - w->len >= need || grow(w, need) ? w->raw + w->len : NULL;

@@ -82,7 +82,8 @@ static bool use_file(struct memtrace_files *f, unsigned index)
 	return true;
 }
 
-/* A new file gets the functions of the one that falls off, emptied: memtrace 1 left them there. */
+/* Adds a file as the first one. If the list is full, it takes over the functions of the last file,
+ * which drops out: emptied, but not in version 1 of memtrace, which left them there. */
 static void add_file(struct memtrace_files *f, const char *name, bool before_v2)
 {
 	struct memtrace_functions *functions = f->count < MEMTRACE_NAMES

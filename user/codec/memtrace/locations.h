@@ -51,7 +51,7 @@ void memtrace_files_forget(struct memtrace_files *f);
 const uint8_t *memtrace_location(struct memtrace_locations *l, struct memtrace_files *f,
 				 bool before_v2, const uint8_t *p, const uint8_t *end,
 				 const char **why);
-/* The byte behind a location event, of which nothing is kept; NULL: it is not whole. */
+/* Skips a location event. Returns the byte behind it; NULL: it is not whole. */
 const uint8_t *memtrace_location_skip(const uint8_t *p, const uint8_t *end);
 size_t memtrace_locations_of(const struct memtrace_locations *l, int64_t code,
 			     const struct ebt_memtrace_location **ret);

@@ -15,7 +15,7 @@
  *	   1 location    u64 code, u8 count, then `count` positions (locations.h)
  *	   2 alloc       v words, v samples, u8 source, v common prefix, u16 count, code words
  *	   3 promote     v distance: object = next id - 1 - distance
- *	   4 collect     v distance: likewise, may be negative
+ *	   4 collect     v distance: as of promote, may be negative
  *	   101 .. 116    alloc of code - 100 words, 1 sample, minor: v common prefix, u8 count,
  *	                 code words
  *	v      := u8 below 253, or 253 u16, 254 i32, 255 i64

@@ -5,11 +5,11 @@
 #include <stdlib.h>
 
 #define LOW_TIME ((1u << MEMTRACE_TIME_BITS) - 1)
-/* The most codes that a code word stands for. */
+/* The most codes that a code word represents. */
 #define CODES_OF_WORD 256
 #define FRAMES_FIRST  (64u << 10)
-/* Where the clock stepped back, longer between two events is taken as the step: their low bits tell
- * no more. */
+/* In a packet in which the clock stepped back, a longer gap between two events is taken as the
+ * step: the low bits of their times do not distinguish the two. */
 #define GAP_MAX_US (1u << 20)
 #define STEPPED	   UINT64_MAX
 
@@ -50,7 +50,7 @@ static inline const uint8_t *number(const uint8_t *p, int64_t *ret)
 	}
 }
 
-/* Likewise of 1 to 3 bytes, and without a branch between them. False: it is longer. */
+/* Reads a number of 1 to 3 bytes, without a branch on its length. False: it is longer. */
 static inline bool small_number(const uint8_t **p, uint64_t *ret)
 {
 	uint32_t first = **p, second = memtrace_u16(*p + 1);
@@ -112,7 +112,8 @@ decode_words(struct memtrace_stream *s, const uint8_t *p, const uint8_t *end, si
 	return words ? end + 1 : p;
 }
 
-/* The same without their codes. */
+/* Skips code words and what is behind each. Returns the byte behind them, beyond `end` if they are
+ * not whole. */
 static inline const uint8_t *skip_words(const uint8_t *p, const uint8_t *end, size_t words)
 {
 	static const uint8_t more[4] = {2, 2, 3, 10};
@@ -122,7 +123,8 @@ static inline const uint8_t *skip_words(const uint8_t *p, const uint8_t *end, si
 }
 
 #define FEW_WORDS 4
-/* Whether none of so few words has a number or a code behind it, as in most backtraces. */
+/* True if there are at most FEW_WORDS code words, and none has a number or a code behind it, as in
+ * most backtraces. */
 static inline bool are_bare(const uint8_t *p, size_t words)
 {
 	static const uint64_t numbered[FEW_WORDS + 1] = {0, 2, 0x20002, 0x200020002,
@@ -140,7 +142,8 @@ static bool need_buckets(struct memtrace_stream *s)
 	return s->buckets;
 }
 
-/* How the backtrace of an alloc continues the last one, whose depth becomes its own. */
+/* Sets how the backtrace of an alloc continues the last one. *depth: of the last backtrace, then of
+ * this one. */
 static inline void add_backtrace(struct ebt_memtrace_event *e, uint32_t *depth)
 {
 	e->again = e->common > *depth;
@@ -244,7 +247,7 @@ static int decode_object(struct memtrace_packet *k, unsigned code, const uint8_t
 	return DECODED;
 }
 
-/* e->what is 0 for an event that is not the caller's. */
+/* Decodes one event of any kind. e->what is 0 for an event that the caller does not get. */
 static int decode_event(struct memtrace_packet *k, unsigned code, const uint8_t **at,
 			struct ebt_memtrace_event *e)
 {
@@ -402,9 +405,10 @@ PLAIN bool plain_object(struct plain *s, uint32_t code, struct ebt_memtrace_even
 	return true;
 }
 
-/* Decodes plain events up to the first one that is not: an event of another kind, or of large
- * numbers, or with a fault, or whose codes the memory has no room for, or at the packet's very end.
- * That one is decode_event()'s. Returns the entry behind the last one decoded. */
+/* Decodes plain events up to the first one that is not plain: an event of another kind, or with
+ * large numbers, or with a fault, or with more codes than the memory has room for, or at the
+ * packet's very end. decode_event() decodes that one. Returns the entry behind the last one
+ * decoded. */
 PLAIN struct ebt_memtrace_event *decode_plain(struct plain *state, bool skip,
 					      struct ebt_memtrace_event *e,
 					      const struct ebt_memtrace_event *end)

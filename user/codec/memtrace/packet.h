@@ -13,7 +13,7 @@
 
 #define MEMTRACE_PAD 64
 
-/* A bucket more than the format has: follows those whose next one is not known. */
+/* A bucket more than the format has: it follows each bucket with an unknown next one. */
 #define MEMTRACE_LOST_BUCKET MEMTRACE_BUCKETS
 
 struct memtrace_bucket {
@@ -55,7 +55,7 @@ struct memtrace_packet {
 	bool only_locations;  /* no events are returned */
 	bool is_whole;	      /* but for the times of its events: the clock stepped back */
 	uint64_t clock_us;    /* private: up to there it had not; 0: not known yet */
-	uint64_t raised;      /* events whose times were raised to that of the one before */
+	uint64_t raised;      /* events with a time raised to that of the event before */
 	const char *expected; /* of the error of memtrace_packet_events() */
 };
 

@@ -253,13 +253,14 @@ static struct memtrace_stream *stream_of(struct ebt_memtrace_reader *r, uint16_t
 	if (!s)
 		return NULL;
 	s->last_us = r->info.start_us;
-	/* Its first packets may have been among those. */
+	/* Its first packets may have been among the lost ones. */
 	if (r->counts.lost_packets)
 		memtrace_stream_forget(s);
 	return s;
 }
 
-/* What the writer had in its cache at the packet's beginning must be in ours. */
+/* True if our cache has the bucket that the packet's head records of the writer's cache, with the
+ * same code and the same next bucket, as far as they are known. */
 static bool verified(const struct memtrace_stream *s, const struct memtrace_head *h)
 {
 	if (h->verifier == MEMTRACE_NO_VERIFIER)

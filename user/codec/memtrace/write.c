@@ -342,7 +342,7 @@ static inline uint32_t hash(int64_t code, uint64_t factor, int shift)
 	return (uint32_t)(((uint64_t)code * factor & INT64_MAX) >> shift) & (MEMTRACE_BUCKETS - 1);
 }
 
-/* The bucket of a code; *p is behind its code word, whose tag is 0 or 3. */
+/* Writes the code word of a code, with tag 0 or 3, and moves *p behind it. Returns its bucket. */
 static inline uint32_t put_code(struct ebt_memtrace_writer *w, uint8_t **p, int64_t code,
 				bool *ret_hit)
 {
@@ -401,7 +401,7 @@ static uint8_t *put_codes(struct ebt_memtrace_writer *w, uint8_t *p, const int64
 	return p;
 }
 
-/* Numbers that the caller chose begin a packet wherever they do not follow each other. */
+/* A number that the caller chose begins a packet unless it follows the last one. */
 static void number_object(struct ebt_memtrace_writer *w, const struct ebt_memtrace_event *e)
 {
 	if (e->obj == EBT_MEMTRACE_NEW_OBJ || e->obj == w->next_id)

@@ -47,7 +47,7 @@ static inline uint64_t pagetrace_block_end(const struct pagetrace_index *x, uint
 struct pagetrace_lane {
 	struct pagetrace_walk walk;
 	bool is_open;	  /* the walk is in a block, */
-	bool has_begun;	  /* whose head it has decoded */
+	bool has_begun;	  /* and has decoded the block's head */
 	uint32_t block;	  /* that one, else the next; PAGETRACE_NO_BLOCK: the end */
 	uint64_t next_ns; /* no event that follows is earlier */
 	uint64_t *buffer;
@@ -102,8 +102,8 @@ static int has_newest(struct pagetrace_index *x, int32_t p)
 	return array_room(x->newest, x->newest_count, (uint32_t)(p + 1)) ? 0 : -ENOMEM;
 }
 
-/* Of the lanes of a P that were used last, the one that ends last before begin_ns: its process
- * wrote the block. *ret_newer is the lane that leads to it. */
+/* The lane that ends last before begin_ns, among the last LANES_TRIED lanes of a P that were used:
+ * its process wrote the block. *ret_newer is the lane before it in the list. */
 static uint32_t best_lane(const struct pagetrace_index *x, uint32_t newest, uint64_t begin_ns,
 			  uint32_t *ret_newer)
 {
@@ -393,8 +393,8 @@ static ssize_t pagetrace_lane_read(struct pagetrace_lane *l, const struct pagetr
 }
 
 /*
- * The lanes of a page trace merged in order of time, then of P, then of lane: a binary tree whose
- * leaves are lanes, in order of P. Each inner node merges its two children into a buffer of its own
+ * The lanes of a page trace merged in order of time, then of P, then of lane: a binary tree with
+ * the lanes as leaves, in order of P. Each inner node merges its two children into its own buffer
  * when that is empty, without a branch for which child is next, as processors cannot predict it;
  * the root merges to the caller's events. A lane is not read before its first block's time is
  * reached, and leaves the tree at its end.
@@ -407,15 +407,15 @@ struct pagetrace_merge;
 #define CHUNK_MIN  16
 #define CHUNK_MAX  256
 #define CHUNKS_SUM 8192
-/* So many events are copied at once if all of them come first. */
+/* Events of one child that are copied at once if all precede those of the other. */
 #define RUN 8
 
 /* A leaf has a lane, an inner node two children. */
 struct node {
 	struct ebt_pagetrace_event *at, *end; /* its next events */
 	uint64_t not_before_ns;		      /* no event of it is earlier */
-	struct ebt_pagetrace_event
-		*buffer; /* of `chunk` events, and one that is read and not used */
+	/* Of `chunk` events, and one that is read and not used. */
+	struct ebt_pagetrace_event *buffer;
 	struct node *child[2];
 	struct pagetrace_lane *lane;
 };
@@ -488,7 +488,8 @@ static uint64_t head_ns(const struct node *n)
 	return n->at < n->end ? n->at->time_ns : n->not_before_ns;
 }
 
-/* Takes `m` events, of which either child has as many. Equal ones of x come first. */
+/* Moves the first `m` events of x and y to ev. Each has at least `m`. At equal times those of x
+ * come first. */
 static inline void merge_events(struct ebt_pagetrace_event **px, struct ebt_pagetrace_event **py,
 				struct ebt_pagetrace_event *ev, size_t m)
 {
@@ -510,7 +511,8 @@ static inline void merge_events(struct ebt_pagetrace_event **px, struct ebt_page
 	*py = y;
 }
 
-/* The same. Ps take turns in some traces, and in others one of them is alone for long. */
+/* Moves the first `m` events of two nodes to ev. Each has at least `m`. In some traces the Ps
+ * alternate, in others one P has a long run of events, which is copied at once. */
 static void merge_chunk(struct node *a, struct node *b, struct ebt_pagetrace_event *ev, size_t m)
 {
 	struct ebt_pagetrace_event *x = a->at, *y = b->at;

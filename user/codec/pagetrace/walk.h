@@ -20,10 +20,9 @@
 struct pagetrace_walk {
 	const uint64_t *word; /* that is decoded next */
 	size_t words;
-	uint64_t offset; /* of `word` in the trace */
-	/* No words follow these, but so many bytes that are none. */
-	bool whole;
-	uint64_t tail_bytes;
+	uint64_t offset;     /* of `word` in the trace */
+	bool whole;	     /* the trace has no words behind these, */
+	uint64_t tail_bytes; /* only this many bytes, which are no word */
 	/* The block: `left` words may follow in it; 0: only another block may. */
 	int32_t p;
 	uint32_t left;

@@ -4,8 +4,8 @@
  * read and written again has the same bytes:
  *
  *	An event 2^23 ns or more after the base has a time word before it, which is the new base.
- *	An event that does not fit, with its second word, ends the block. The next one begins with its P
- *	and a time, the event's own; so a time may be a block's last word.
+ *	An event that does not fit, with its second word, ends the block. The next one begins with
+ *	its P and a time, the event's own; so a time may be a block's last word.
  */
 #include "codec/pagetrace/words.h"
 

@@ -16,7 +16,7 @@
 unsigned ring_numbering(enum ebt_release release);
 /* The canonical id of each of its *n numbers; never NULL. */
 const uint16_t *ring_numbering_phases(unsigned numbering, uint32_t *n);
-/* The same of the release's. */
+/* The canonical id of each of the release's *n numbers; never NULL. */
 const uint16_t *ring_canonical_phases(enum ebt_release release, uint32_t *n);
 /* The release's number of each canonical id; RING_NO_RAW: none. NULL, *n = 0: they are the same. */
 const uint16_t *ring_raw_phases(enum ebt_release release, uint32_t *n);

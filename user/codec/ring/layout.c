@@ -7,7 +7,8 @@
 /* What is beyond the names, at most: our extension block with its tables, and room to grow. */
 #define RING_SLACK_BYTES (1u << 20)
 #define RING_MIN_WORDS	 8
-/* Of nine statements about the layout so many must agree, else it is no ring file to us. */
+/* A header has RING_STATEMENTS statements about the layout; if fewer than RING_MIN_AGREE agree, the
+ * file is rejected as no ring file. */
 #define RING_STATEMENTS 9
 #define RING_MIN_AGREE	6
 
@@ -52,7 +53,8 @@ static void guess_try(struct guess *best, const struct ebt_ring_file *h, uint64_
 	}
 }
 
-/* Each number stands in the header in more than one way: the guess most others agree with wins. */
+/* The header has each number in more than one form. Returns the guess that most of them agree
+ * with. */
 static struct guess guess_best(const struct ebt_ring_file *h, uint64_t file_bytes)
 {
 	struct guess best = {.agree = 0};
@@ -130,7 +132,7 @@ int ring_layout_parse(const void *head, size_t n, uint64_t file_bytes, struct ri
 		return refuse(fault, -EBADMSG, "max_domains",
 			      offsetof(struct ebt_ring_file, max_domains), h.max_domains, 128);
 	}
-	/* A sparse terabyte costs its maker nothing; nobody but an attacker makes one. */
+	/* A sparse file of a terabyte costs nothing to make; only an attack has a reason to. */
 	if (file_bytes > g.end + RING_SLACK_BYTES)
 		return refuse(fault, -EBADMSG, "end of file", file_bytes, file_bytes, g.end);
 	if (file_bytes < g.data)

@@ -26,9 +26,8 @@ struct ring_layout {
 	uint64_t headers_offset, header_bytes;
 	uint64_t data_offset;
 	uint64_t names_offset; /* 0: no names, no user events (OCaml 5.0) */
-	uint64_t
-		/* end of the names, and begin of the extension block, if there is one */
-		end_offset;
+	/* The end of the names; an extension block, if there is one, begins there. */
+	uint64_t end_offset;
 	uint64_t file_bytes;
 	uint32_t repairs;
 	struct ring_fault repair[RING_MAX_REPAIRS];

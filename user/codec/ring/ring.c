@@ -11,7 +11,7 @@
 #define NEVER 0xffff /* longer than any record */
 /* OCaml writes custom payloads of at most 1024 bytes and the word with the pad byte. */
 #define OCAML_CUSTOM_WORDS (2 + 1024 / 8 + 1)
-/* So many records in a row must make sense before words behind damage are believed again. */
+/* Records in a row that must be plausible before the words behind damage are decoded again. */
 #define RESYNC_RECORDS	   4
 #define RESYNC_MAX_STEP_NS (1ull << 44)
 /* An event is two words at least; those that a probe inside a probe dropped have no words. */
@@ -71,7 +71,7 @@ void ring_decoder_gap(struct ring_decoder *d, uint64_t words, bool history)
 
 void ring_decoder_damage(struct ring_decoder *d, uint64_t offset, uint64_t words, uint64_t pos)
 {
-	if (d->bad) { /* one not reported yet: the first offset stands for both */
+	if (d->bad) { /* damage not reported yet: both are reported as one, at the first offset */
 		d->bad_words += words;
 		return;
 	}
@@ -111,8 +111,8 @@ static bool is_impossible(const struct ring_decoder *d, uint64_t header)
 }
 
 /*
- * Settles what is missing before the record with this header; true if an EBT_LOST was written. A
- * hole that turns out to have held no event (padding alone) is none.
+ * Reports the loss before the record with this header; true if an EBT_LOST was written. A hole
+ * without an event (only padding) is no loss.
  */
 static bool report_gap(struct ring_decoder *d, uint64_t header, uint64_t ts, struct ebt_event *ev)
 {
@@ -204,7 +204,7 @@ static size_t resync(struct ring_decoder *d, const struct span *s, size_t i)
 	return i;
 }
 
-/* Tells of the bad record at i and returns where to go on. */
+/* Reports the bad record at i as damage. Returns the word at which decoding continues. */
 static size_t skip_bad(struct ring_decoder *d, const struct ring_batch *b, size_t i,
 		       struct ebt_event *ev)
 {
@@ -319,7 +319,7 @@ put_simple(struct ebt_event *e, const struct ebt_event *blank, bool counted, str
 	e->ts = r->last_ts = r->next[1];
 	e->pos = r->pos;
 	e->kind = (uint16_t)kind;
-	/* In few stores, of which a CPU may do one a cycle. */
+	/* In few stores: a CPU may do only one a cycle. */
 	const struct {
 		uint32_t id, stack, seq, size;
 	} rest = {id, 0, counted ? seq : 0, words};
@@ -375,7 +375,7 @@ decode_run(struct ring_decoder *d, const struct ring_batch *b, bool counted, siz
 	struct run r = {b->words + *at, b->pos + *at, d->last_ts, d->next_seq};
 	size_t got = 0, most;
 	do {
-		/* So many records fit, so no other bound is checked. */
+		/* These records fit in the words that are left, so no other bound is checked. */
 		most = (size_t)(end - r.next) / SIMPLE_MAX_WORDS;
 		most = got + (most < cap - got ? most : cap - got);
 		got = (size_t)(decode_simple(d, counted, &r, ev + got, ev + most) - ev);

@@ -49,7 +49,8 @@ void ring_decoder_init(struct ring_decoder *d, uint32_t domain, uint32_t ring_wo
 
 /* The `words` words before the next ones decoded were overwritten unread; adds up. */
 void ring_decoder_gap(struct ring_decoder *d, uint64_t words, bool history);
-/* The same for words that could not be read; `offset` in the file, `pos` of the first. */
+/* The `words` words before the next ones decoded could not be read; adds up. `offset` in the file
+ * and `pos` are those of the first word. */
 void ring_decoder_damage(struct ring_decoder *d, uint64_t offset, uint64_t words, uint64_t pos);
 /* The ring was begun anew: ordinals start at any number. */
 void ring_decoder_restart(struct ring_decoder *d);
