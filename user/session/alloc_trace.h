@@ -23,24 +23,25 @@ struct alloc_trace {
 };
 
 /*
- * The parameters of a trace whose samples have weights, in bytes, instead of a rate: each sample of
- * an object is a word that it stands for. Traces keep the text, whatever their format.
+ * The parameters of a trace that has weights of samples, in bytes, instead of a rate: an object has
+ * one sample for each word of its weight. Traces keep the text, whatever their format.
  */
 #define ALLOC_TRACE_WEIGHTS "weights=otel_memory"
 
 /*
- * Those of a trace whose samples are periodic begin with this, and the name of the language: each
- * time that a domain of its runtime has allocated so many words. Nothing is known of what became of
- * the objects. Behind ALLOC_TRACE_WORDS each sample of an object is a word that it stands for;
- * where a format has none but equal samples, they are rounded to those, at random.
+ * The parameters of a trace with periodic samples begin with this and the name of the language: a
+ * domain of its runtime takes a sample each time that it has allocated a fixed number of words.
+ * What became of the objects is not known. If ALLOC_TRACE_WORDS follows, an object has one sample
+ * for each word that it represents; a format that has equal samples only rounds the words to those,
+ * at random.
  */
 #define ALLOC_TRACE_PERIODIC "periodic="
 #define ALLOC_TRACE_WORDS    " weights=words"
 
 /*
- * Those of a trace of mem record that lacks something, as its parameters have it; of fixed length.
- * programs: that the process became by exec() and that left no trace; cut: it went on behind the
- * end of the trace; events: that could not be written.
+ * What a trace of mem record lacks. Its parameters are then ALLOC_TRACE_LACK, of fixed length.
+ * programs: that the process became by exec() and that left no trace; cut: the process went on
+ * behind the end of the trace; events: that could not be written.
  */
 struct alloc_trace_lack {
 	unsigned programs, cut;
@@ -80,7 +81,7 @@ static inline const struct traits_language *alloc_trace_parse_periodic(const cha
 	return l && l->traits.periodic && (*ret_words || !*rest) ? &l->traits : NULL;
 }
 
-/* The language whose runtime is sampled with a period; NULL: samples are not periodic. */
+/* The language of a trace with periodic samples; NULL: its samples are not periodic. */
 static inline const struct traits_language *alloc_trace_periodic(const struct alloc_trace *t,
 								 const struct strings *strings)
 {

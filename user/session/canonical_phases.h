@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The phases of events.def by canonical id, which has no gaps: their names, and what they are. They
- * belong to all languages whose ids are canonical, and mean the same in each.
+ * The phases of events.def by canonical id, which has no gaps: their names, and what they are. All
+ * languages with canonical ids share them, and they mean the same in each.
  */
 #ifndef SESSION_CANONICAL_PHASES_H
 #define SESSION_CANONICAL_PHASES_H

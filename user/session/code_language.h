@@ -7,7 +7,7 @@
 
 #include "session/traits.h"
 
-/* The language whose source a file is; NULL: of none that is known, or `file` is NULL. */
+/* The language of a source file; NULL: of no known language, or `file` is NULL. */
 const struct traits_frames *code_language(const char *file);
 /* True if a file is of such a language, its source or what it is made from: ".mly". */
 bool code_language_is_near(const char *file);

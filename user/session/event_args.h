@@ -21,7 +21,7 @@ struct event_args_payload {
 	uint64_t word[EVENT_ARGS_WORDS];
 };
 
-/* The bytes of one with so many words. */
+/* The bytes of a payload with this number of words. */
 #define EVENT_ARGS_BYTES(words) (offsetof(struct event_args_payload, word) + 8 * (words))
 
 struct event_arg {
@@ -31,7 +31,8 @@ struct event_arg {
 	char scratch[EVENT_ARGS_TEXT_BYTES + 1];
 };
 
-/* The payload of an event whose kind has one of arguments; all zero if it has not. */
+/* The arguments in the payload of an event; all zero without a payload. Only for kinds with
+ * arguments in the payload. */
 void event_args_payload(const struct session *s, const struct ebt_event *ev,
 			struct event_args_payload *ret);
 /* The next argument that the event has; *at is 0 at first, and then 1 more than the argument's

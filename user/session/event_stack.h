@@ -20,7 +20,8 @@ static inline bool event_stack_is_shown(const struct ebt_event *ev)
  * forged. */
 #define EVENT_STACK_BYTES (128u << 10)
 
-/* Those of a stack that has more bytes; private. */
+/* The number of functions that are left out, of a stack that may exceed EVENT_STACK_BYTES;
+ * private. */
 uint32_t event_stack_left_out_long(const struct session *s, uint32_t stack);
 
 /* The functions of a stack that are left out. */
@@ -36,7 +37,7 @@ static inline uint32_t event_stack_left_out(const struct session *s, uint32_t st
 struct event_stack_walk {
 	const struct session *session;
 	uint32_t stack, left; /* what follows: a stack, and how many functions of it are shown */
-	/* The frame at hand, of which the positions from `first` on are shown. */
+	/* The current frame; its positions from `first` on are shown. */
 	uint32_t id, first;
 	const struct frame *frame;
 };

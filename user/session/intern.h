@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The table under strings, frames and stacks: entries of one size under dense ids from 1 on, an
- * index from a hash to ids, and reference counts for those who want them. Ids of removed entries
- * are reused. Memory is proportional to the largest number of entries that existed at one time.
+ * index from a hash to ids, and optional reference counts. Ids of removed entries are reused.
+ * Memory is proportional to the largest number of entries that existed at one time.
  *
  * The owner compares and hashes its entries; the index returns the ids of one hash. Adding an entry
  * may move all of them, so a pointer to one is valid until the next intern_add(). Entry 0 is all
@@ -27,7 +27,7 @@ struct intern {
 	uint32_t live;	     /* entries in use */
 	uint32_t first_free; /* the first word of a removed entry is the next one's id */
 	struct intern_slot *slots;
-	uint32_t mask; /* of the slots, whose number is a power of two */
+	uint32_t mask; /* the number of slots, a power of two, minus 1 */
 };
 
 /* entry_bytes: at least 4. 0 or -ENOMEM. */
@@ -56,8 +56,8 @@ static inline uint32_t intern_next(const struct intern *t, uint32_t hash, uint32
 }
 
 /*
- * Counted entries begin with this. The caller that adds one sets refs to 1; whoever keeps its id
- * holds it, and drops it later.
+ * Counted entries begin with this. The caller that adds an entry sets refs to 1. Code that keeps
+ * the id of an entry holds a reference, and drops it later.
  */
 struct intern_counted {
 	uint32_t hash, refs; /* the hash with which it was added; refs 0: a removed entry */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What events.def says, as tables: of each kind its name, family, label, arguments and payload; of
- * phases, counters and lifecycles their names, units, and whether they stop the mutator. A name
- * that belongs to one process (of a user event) is found by session/names. Everything here is
- * static and constant.
+ * events.def as tables: of each kind its name, family, label, arguments and payload; of phases,
+ * counters and lifecycles their names, units, and whether they stop the mutator. A name that
+ * belongs to one process (of a user event) is found by session/names. Everything here is static and
+ * constant.
  */
 #ifndef SESSION_KINDS_H
 #define SESSION_KINDS_H
@@ -13,7 +13,7 @@
 #include <stddef.h>
 
 enum kinds_family {
-	KINDS_NO_FAMILY, /* of what is no kind */
+	KINDS_NO_FAMILY, /* of a number that is no kind */
 	KINDS_runtime,
 	KINDS_user,
 	KINDS_stream, /* of the tracing itself: passes every filter, and is not counted */
@@ -22,7 +22,7 @@ enum kinds_family {
 	KINDS_sched,
 };
 
-/* What the id of an event is a number of, and so names the event. */
+/* What the id of an event numbers: that names the event. */
 enum kinds_label {
 	KINDS_LABEL_none,
 	KINDS_LABEL_phase,
@@ -158,9 +158,9 @@ enum kinds_page_causes {
 #include <ebtrace/events.def>
 };
 
-/* Of an enum ebt_page_cause; "unknown" for what is none. */
+/* Name of an enum ebt_page_cause; "unknown" for other values. */
 const char *kinds_page_cause_name(uint64_t cause);
-/* The same of an enum ebt_offcpu_reason. */
+/* Name of an enum ebt_offcpu_reason; "unknown" for other values. */
 const char *kinds_offcpu_reason_name(uint64_t reason);
 /* "phase", "user" …; NULL for KINDS_LABEL_none. */
 const char *kinds_label_name(enum kinds_label label);
@@ -172,8 +172,8 @@ static inline bool kinds_arg_is_present(const struct ebt_event *ev, const struct
 	return !a->optional || kinds_arg_value(ev, a);
 }
 #define KINDS_TEXT_BYTES 24
-/* A value, which is no text, as text, static or in `scratch`: decimal digits, "0x" and hexadecimal
- * ones, or the word that it stands for, "unknown" beyond the last. */
+/* The text of a value that is no text itself, static or in `scratch`: decimal digits, "0x" and
+ * hexadecimal digits, or the value's name, "unknown" beyond the last. */
 const char *kinds_arg_text(const struct kinds_arg *a, uint64_t value,
 			   char scratch[KINDS_TEXT_BYTES]);
 
@@ -187,7 +187,7 @@ const char *kinds_lifecycle_help(uint32_t id);
 const char *kinds_change_name(uint32_t change);
 /* What a counter counts; KINDS_UNIT_count for one that no table knows. */
 enum kinds_unit kinds_counter_unit(uint32_t id);
-/* Whether the mutator of the domain stands still in the phase; true for one that no table knows. */
+/* True if the phase stops the mutator of the domain; also for a phase that no table knows. */
 bool kinds_phase_stops(uint32_t id);
 
 #endif

@@ -7,7 +7,7 @@ static const char *const wrappers[] = {
 	"operator new", "operator new[[]]", "__cxa_allocate_*", "__gnu_cxx::*", "std::*", NULL,
 };
 
-/* Functions of namespace std whose code is the user's, where the compiler inlined it. */
+/* Functions of namespace std that contain code of the user's, inlined by the compiler. */
 static const char *const of_users[] = {
 	"std::_Function_handler::*",
 	"std::thread::_State_impl::*",

@@ -35,7 +35,7 @@ int mappings_add(struct mappings *m, uint64_t start, uint64_t end, const char *p
 /* A copy; `ret` is empty, or -ENOMEM. */
 int mappings_copy(struct mappings *ret, const struct mappings *m);
 void mappings_done(struct mappings *m);
-/* The mapping of which the most is in a range of addresses, of equals the newest; NULL: none. */
+/* The mapping with the most bytes in a range of addresses, of equals the newest; NULL: none. */
 const struct mapping *mappings_find(const struct mappings *m, uint64_t start, uint64_t end);
 
 #endif

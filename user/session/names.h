@@ -13,8 +13,8 @@
 /* Canonical or registered name of an event; NULL if it has none or it is not known. */
 const char *names_event(const struct session *s, const struct ebt_event *ev);
 #define NAMES_MADE_BYTES 48
-/* The same; of what has no name one made of its label and the producer's own number, in `scratch`:
- * "phase_77", "user_3"; without a label the name of the kind. */
+/* As names_event(). Instead of NULL, a name made of the label and the producer's own number, in
+ * `scratch`: "phase_77", "user_3"; without a label the name of the kind. */
 const char *names_label(const struct session *s, const struct ebt_event *ev,
 			char scratch[NAMES_MADE_BYTES]);
 /* The producer's own number of what has a name: of a phase, counter, lifecycle or user event. */

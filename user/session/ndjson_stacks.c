@@ -22,8 +22,8 @@ struct frame_text {
 struct ndjson_stacks {
 	const struct session *session;
 	struct frame_text frames[FRAMES]; /* by id modulo FRAMES */
-	/* The last stack, held: its frames that are shown, and where the text of each ends. Frame 0
-	 * is one of which only the innermost functions are shown. */
+	/* The last stack, held: its shown frames, and where the text of each ends. The number 0 is
+	 * of a frame that is shown in part: only its innermost functions. */
 	uint32_t stack;
 	uint32_t *frame;
 	size_t *end;

@@ -17,15 +17,17 @@ struct offcpu {
 	enum ebt_offcpu_reason reason; /* or what a later version writes */
 	int32_t syscall;
 	uint32_t waker, runner; /* 0: none, or not known */
-	uint16_t runner_cpu;	/* EBT_NO_CPU, or without a runner: likewise */
+	uint16_t runner_cpu;	/* EBT_NO_CPU: no runner, or not known */
 	char waker_comm[EVENT_ARGS_TEXT_BYTES], runner_comm[EVENT_ARGS_TEXT_BYTES];
 	bool interrupt; /* it was woken in one, while waker ran */
 	bool open;	/* it has not ended */
 };
 
-/* Makes it the arguments of an event of kind EBT_OFFCPU, whose ts is end_ns. 0 or -ENOMEM. */
+/* Writes it as the arguments of an EBT_OFFCPU. The caller has set ev->ts to end_ns. 0 or
+ * -ENOMEM. */
 int offcpu_put(struct session *s, struct ebt_event *ev, const struct offcpu *o);
-/* The reverse. An event that was late has its own times. */
+/* Reads the arguments of an EBT_OFFCPU. A late event gives its own times, before its ts was
+ * raised. */
 void offcpu_get(const struct session *s, const struct ebt_event *ev, struct offcpu *ret);
 
 #endif

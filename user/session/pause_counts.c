@@ -11,7 +11,7 @@ const char *pause_counts_key(unsigned count)
 	return keys[count];
 }
 
-/* What is not known becomes 0, which is how arguments of this type say so. */
+/* PAUSE_UNKNOWN becomes 0: "not known" in arguments of this type. */
 int pause_counts_put(struct session *s, struct ebt_event *ev, const struct pause_counts *u)
 {
 	struct event_args_payload p = {0};

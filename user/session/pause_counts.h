@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * What the kernel counted of a thread in a pause, unpacked: the arguments of the EBT_END of the
- * pause's outermost phase, where a probe stood at both of its ends. Each count may be unknown.
+ * pause's outermost phase, if both of its ends were probed. Each count may be unknown.
  */
 #ifndef SESSION_PAUSE_COUNTS_H
 #define SESSION_PAUSE_COUNTS_H
@@ -33,9 +33,9 @@ struct pause_counts {
 
 /* The key of a count; static. */
 const char *pause_counts_key(unsigned count);
-/* Makes them the arguments of an EBT_END. 0 or -ENOMEM. */
+/* Writes them as the arguments of an EBT_END. 0 or -ENOMEM. */
 int pause_counts_put(struct session *s, struct ebt_event *ev, const struct pause_counts *u);
-/* The reverse. False: the event has none, and *ret is unchanged. */
+/* Reads the counts of an event. False: it has none, and *ret is unchanged. */
 bool pause_counts_get(const struct session *s, const struct ebt_event *ev,
 		      struct pause_counts *ret);
 /* Adds to a sum, zeroes at first: what one pause lacks the sum lacks. */

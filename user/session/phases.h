@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The phases of all languages by id: those of events.def, whose ids are canonical, and those that
- * languages have of their own. And the rows that reports keep numbers of phases in: one for each
- * phase of events.def, then those of languages, and a last one for all phases that no table has.
- * Such a phase counts as one that stops, and reports mark it.
+ * The phases of all languages by id: the phases of events.def, with canonical ids, and those that
+ * languages have of their own. And the rows of the arrays in which reports keep numbers of phases:
+ * one for each phase of events.def, then those of languages, and a last one for all phases that no
+ * table has. Such a phase counts as one that stops the mutator, and reports mark it.
  *
  * A pause is an outermost phase that stops the mutator. What these are in each version of a runtime
  * is written beside its row.

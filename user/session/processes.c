@@ -143,8 +143,8 @@ static int add_incarnation(struct processes *ps, uint32_t pid, uint32_t *ret_ind
 	return 0;
 }
 
-/* Two known starts decide, or a start and a moment at which it lived; else a process that has ended
- * is not the one that lives. */
+/* True if this incarnation has the start. Decided by two known starts, or by a start and a moment
+ * at which the incarnation lived; else an incarnation that has ended is another one. */
 static bool is_same(const struct process *p, const struct process_start *start)
 {
 	if (start->known && p->start.known)
@@ -228,7 +228,7 @@ int processes_of(struct processes *ps, uint32_t pid, uint32_t *ret_index)
 	return err;
 }
 
-/* Queues a process that has ended and that nobody refers to. */
+/* Queues a process that has ended and has no references. */
 static void queue_gone(struct processes *ps, struct process *p)
 {
 	if (!p->ended || p->refs || p->queued || p == ps->first_announced)

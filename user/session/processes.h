@@ -1,30 +1,30 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The registry of processes: who is traced. An entry is an incarnation of a pid: the process that
- * has the pid from its start to its end. A later process with the same pid is another entry.
+ * The registry of traced processes. An entry is an incarnation of a pid: the process that has the
+ * pid from its start to its end. A later process with the same pid is another entry.
  *
  * Inside the tracer an event names its process by the index of the entry, never by the pid. Index
- * 0 stands for "process not known": its entry is always there and has pid 0. Whoever learns of a
- * process first (a record of fork or exec, /proc, a ring file, a capture) enters it with
- * processes_begin() or processes_of(); whoever comes later gets the same index. The start time,
- * where it is known, tells two incarnations apart when the end of the first was not noticed.
+ * 0 means "process not known": its entry always exists and has pid 0. The first source that learns
+ * of a process (from a record of fork or exec, /proc, a ring file, a capture) enters it with
+ * processes_begin() or processes_of(); later calls return the same index. The start time, where it
+ * is known, distinguishes two incarnations if the end of the first was not noticed.
  *
  * An entry becomes visible in outputs when a source announces it, before its first event or with
  * its first ring file; outputs list announced processes in that order.
  *
- * An entry lives while its process does and while anybody refers to it: processes_ref() is for
- * whoever may still bring events of it, a source with its ring open or the one that follows it.
- * When it has ended and nobody refers to it, it is gone: the pump takes it out of the queue of
- * those that are gone, tells all stages and sinks to forget it once its last event has passed, and
- * releases it. Its index and its lanes are used again. Only the first that was announced stays: its
- * pid and its name head the outputs.
+ * An entry lives as long as its process lives or it has references. A source that may still
+ * return events of the process holds one with processes_ref(): it has the ring open, or traces the
+ * process. An entry without references is gone when its process has ended: the pump takes it out of
+ * the queue of gone processes, calls forget() of all stages and sinks once its last event has
+ * passed, and releases it. Its index and its lanes are reused. Only the process that was announced
+ * first stays: outputs have its pid and name at their head.
  *
  * A lane is one ordered stream of events of a process: those of a domain, those of a thread outside
- * of any domain, or those outside of any domain of which no thread is known. Lanes have dense ids,
- * so that a stage or sink keeps its state of each in an array (base/ptrarray.h); on forget() it
- * drops that of the process's lanes, which processes_first_lane() and processes_next_lane() list.
+ * of any domain, or those outside of any domain without a known thread. Lanes have dense ids, so
+ * that a stage or sink keeps its state of each in an array (base/ptrarray.h); on forget() it drops
+ * the state of the process's lanes, which processes_first_lane() and processes_next_lane() list.
  *
- * The registry does no I/O and knows no source: what it holds is what it was told. Not thread-safe.
+ * The registry does no I/O and knows no source: callers enter all that it holds. Not thread-safe.
  */
 #ifndef SESSION_PROCESSES_H
 #define SESSION_PROCESSES_H
@@ -53,8 +53,8 @@ struct process_lanes {
 	uint32_t spare;		 /* list of the released */
 };
 
-#define PROCESS_TICK_NS 10000000u /* the kernel's times of starts and of files are so coarse */
-#define PROCESS_UNKNOWN 0	  /* the index that stands for no known process */
+#define PROCESS_TICK_NS 10000000u /* resolution of the kernel's times of starts and of files */
+#define PROCESS_UNKNOWN 0	  /* index of the entry for "process not known" */
 
 /* When a process began: CLOCK_BOOTTIME, ns, in the kernel's ticks (as /proc/PID/stat has it). */
 struct process_start {
@@ -76,11 +76,11 @@ struct process {
 	uint32_t pid; /* 0: not known */
 	struct process_start start;
 	uint64_t lived_boot_ns; /* a moment of its life, CLOCK_BOOTTIME; 0: not known */
-	uint64_t ended_boot_ns; /* by then it had ended, likewise */
+	uint64_t ended_boot_ns; /* a moment behind its end, CLOCK_BOOTTIME; 0: not known */
 	uint32_t number;	/* of all entries that there ever were; grows with age */
 	bool plain;		/* no other process of the run is known to have had its pid */
 	uint32_t older;		/* index of the incarnation before it; PROCESS_UNKNOWN: none */
-	uint32_t newer;		/* of the one after it, likewise; private */
+	uint32_t newer;		/* of the incarnation after it; PROCESS_UNKNOWN: none; private */
 	uint32_t parent_pid;	/* 0: not known */
 	bool announced;
 	bool ended; /* its pid may be another process's */
@@ -93,21 +93,21 @@ struct process {
 	/* What source/bpf/bpf keeps of it while it traces it; NULL: it does not. The source's. */
 	struct bpf_process *in_bpf;
 
-	/* What sources and reports tell of it; empty: not known yet. */
+	/* Set by sources, shown by reports; empty: not known yet. */
 	char producer[64]; /* "ebtrace-probes 1.0" */
 	char runtime[64];
 	char comm[32];
 	struct traits traits; /* of its runtime */
 	struct process_usage usage;
 	struct moment end; /* when its end was noticed */
-	/* From then until then its main thread was its only one; the same: not known. */
+	/* [lone_from_ns, lone_until_ns): the process was single-threaded; empty: not known. */
 	uint64_t lone_from_ns, lone_until_ns;
 	/* By how much its CLOCK_MONOTONIC, which its ring has, is ahead of the tracer's. */
 	int64_t clock_ahead_ns;
 	bool clock_known;
 	uint32_t page_bytes; /* of its page_alloc, page_free, page_scavenge; 0: not known */
 	struct alloc_trace alloc_trace;
-	struct mappings mappings; /* whose pages are traced */
+	struct mappings mappings; /* named ones, if its pages are traced */
 
 	uint32_t refs;
 	uint32_t *lane; /* by domain + 1, the first: of none; 0: not assigned */
@@ -134,7 +134,7 @@ struct process_kind {
 /* Fields are private but for the inline functions below. */
 struct processes {
 	struct process **entry; /* by index */
-	uint32_t *pid;		/* likewise: what sinks print of each event */
+	uint32_t *pid;		/* by index, apart: sinks print the pid of each event */
 	uint32_t count, cap;
 	struct map by_pid; /* pid → index of the newest incarnation */
 	struct process *first_announced, *last_announced;
@@ -161,7 +161,7 @@ static inline struct process *processes_at(const struct processes *ps, uint32_t 
 {
 	return ps->entry[index];
 }
-/* Its pid; 0: not known. */
+/* The pid of the process with this index; 0: not known. */
 static inline uint32_t processes_pid(const struct processes *ps, uint32_t index)
 {
 	return ps->pid[index];
@@ -180,17 +180,17 @@ int processes_begin(struct processes *ps, uint32_t pid, const struct process_sta
 int processes_of(struct processes *ps, uint32_t pid, uint32_t *ret_index);
 /*
  * The incarnation of a pid that lived at a moment, CLOCK_BOOTTIME, or up to PROCESS_TICK_NS before
- * it, whose start is not known: the newest that had not begun later, and not ended before; entered
- * if there is none. 0 or -ENOMEM.
+ * it, for callers that do not know its start: the newest that had not begun later, and not ended
+ * before; entered if there is none. 0 or -ENOMEM.
  */
 int processes_lived(struct processes *ps, uint32_t pid, uint64_t boot_ns, uint32_t *ret_index);
 /* As processes_of(); PROCESS_UNKNOWN if there is none. */
 uint32_t processes_find(const struct processes *ps, uint32_t pid);
 /* The process has ended: from here on its pid may come again. Idempotent. */
 void processes_end(struct processes *ps, uint32_t index);
-/* The same, and it is known that it had ended at a moment, CLOCK_BOOTTIME. */
+/* As processes_end(); boot_ns: a moment, CLOCK_BOOTTIME, at which the process had ended. */
 void processes_ended(struct processes *ps, uint32_t index, uint64_t boot_ns);
-/* As processes_end(), unless somebody refers to it, and so will report its end. */
+/* As processes_end(), unless the process is referred to: the holder will report its end. */
 void processes_end_unused(struct processes *ps, uint32_t index);
 
 /* Refers to a process, for as long as it may have events. Each takes a processes_unref(). */
@@ -201,15 +201,16 @@ static inline uint32_t processes_gone(const struct processes *ps)
 {
 	return ps->held ? 0 : ps->gone_count;
 }
-/* While it is true nobody is to be released: whoever has ended may have left a ring that could not
- * be opened yet. */
+/* held: true: no process is released until it is false again: a process that has ended may have
+ * left a ring that could not be opened yet. */
 static inline void processes_hold(struct processes *ps, bool held)
 {
 	ps->held = held;
 }
-/* Takes the first out of that queue. PROCESS_UNKNOWN: it is referred to again. */
+/* Takes the first process out of the queue of those that are gone, which must not be empty.
+ * PROCESS_UNKNOWN: it is referred to again, or was announced first. */
 uint32_t processes_take_gone(struct processes *ps);
-/* Gives back the entry, its index and its lanes: nobody holds them any more. */
+/* Frees the entry; its index and its lanes are reused. The caller has removed all uses of them. */
 void processes_release(struct processes *ps, uint32_t index);
 
 /*
@@ -217,7 +218,7 @@ void processes_release(struct processes *ps, uint32_t index);
  * outside of its domains (EBT_NO_DOMAIN). 0: no memory.
  */
 uint32_t processes_add_lane(const struct processes *ps, uint32_t index, uint16_t domain);
-/* The same; 0: not assigned yet. */
+/* The id of that lane; 0: not assigned yet. */
 static inline uint32_t process_known_lane(const struct process *p, uint16_t domain)
 {
 	uint16_t at = (uint16_t)(domain + 1);
@@ -233,7 +234,8 @@ static inline uint32_t processes_lane(const struct processes *ps, uint32_t index
 	uint32_t lane = processes_known_lane(ps, index, domain);
 	return lane ? lane : processes_add_lane(ps, index, domain);
 }
-/* The same of a thread outside of any domain; tid 0: processes_lane() of EBT_NO_DOMAIN. */
+/* The id of the lane of a thread outside of any domain, assigned at the first call; tid 0:
+ * processes_lane() of EBT_NO_DOMAIN. 0: no memory. */
 uint32_t processes_thread_lane(const struct processes *ps, uint32_t index, uint32_t tid);
 /* The lane of an event: its domain's, or its thread's where it has no domain. 0: no memory. */
 static inline uint32_t processes_lane_of(const struct processes *ps, const struct ebt_event *ev)
@@ -285,15 +287,16 @@ bool processes_next_kind(const struct processes *ps, size_t *at, struct process_
 int processes_set_user_name(struct processes *ps, uint32_t index, uint32_t id, const char *name);
 /* The name as an interned string, held by the registry until it changes; 0: not known. */
 uint32_t processes_user_string(const struct processes *ps, uint32_t index, uint32_t id);
-/* Its text, or NULL. */
+/* The name as text, or NULL. */
 const char *processes_user_name(const struct processes *ps, uint32_t index, uint32_t id);
 /* The number that the process itself uses for a canonical phase id. */
 uint32_t processes_raw_phase(const struct processes *ps, uint32_t index, uint32_t id);
 
-/* From then on its main thread is its only one; until then it was, which an earlier end stays. */
+/* From from_ns on the main thread of the process is its only one. */
 void processes_lone(struct processes *ps, uint32_t index, uint64_t from_ns);
+/* From from_ns on this is not so, or not known. An earlier end of that interval stays. */
 void processes_not_lone(struct processes *ps, uint32_t index, uint64_t from_ns);
-/* The same of all: from then on it is not known. */
+/* processes_not_lone() of all processes. */
 void processes_none_lone(struct processes *ps, uint64_t from_ns);
 /* The only thread that the process has at a moment; 0: not known. */
 static inline uint32_t processes_lone_thread(const struct processes *ps, uint32_t index,

@@ -67,7 +67,8 @@ uint32_t stacks_push_other(struct stacks *t, uint32_t parent, uint32_t frame)
 	return id;
 }
 
-/* Frees a stack, and those that it extends as far as nobody else holds them. */
+/* Frees a stack without references, and then each stack that it extends, up to the first with
+ * another reference. */
 static void free_from(struct stacks *t, uint32_t id)
 {
 	while (id && !stacks_node(t, id)->refs) {

@@ -29,7 +29,7 @@ struct stacks {
 	struct intern table;
 	struct frames *frames;
 	uint32_t reclaim_at; /* number of live stacks at which unheld ones are freed */
-	uint64_t reclaimed;  /* how often they were; ids that nobody held then may be reused */
+	uint64_t reclaimed;  /* times that they were freed: their ids may be reused then */
 	/* Stacks that were looked up lately, by a hash of parent and frame; an id may be reused. */
 	uint32_t recent[1u << STACKS_RECENT_BITS];
 };

@@ -3,7 +3,7 @@
  * Interned strings: equal texts have one id and one copy in memory. Id 0 is "no string".
  *
  * References are counted: strings_put() and strings_hold() add one, strings_drop() removes one, and
- * the last drop frees the string, whose id may then be reused. Not thread-safe.
+ * the last drop frees the string. Its id may then be reused. Not thread-safe.
  */
 #ifndef SESSION_STRINGS_H
 #define SESSION_STRINGS_H

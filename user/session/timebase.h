@@ -37,7 +37,7 @@ struct timebase {
 
 /* "monotonic", "realtime", … Static. */
 const char *timebase_name(enum timebase_clock clock);
-/* TIMEBASE_UNKNOWN if it is no name of one. */
+/* The clock of this name; TIMEBASE_UNKNOWN: there is none. */
 enum timebase_clock timebase_parse(const char *name);
 
 /* The current time on the three clocks of the kernel; the timebase is the monotonic one. */

@@ -25,11 +25,11 @@
 	X(last_ns, LAST, WHOLE, 9)                                                                 \
 	/* events of any kind that have a time; 0: first_ns and last_ns are not known */           \
 	X(timed, SUM, HIDDEN, 10)                                                                  \
-	/* events where they are counted; the number of losses of which nobody knows the events */ \
+	/* lost events as far as known; the losses with an unknown number of events; lost words */ \
 	X(lost_events, SUM, SUMMARY, 2)                                                            \
 	X(lost_uncounted, SUM, HIDDEN, 0)                                                          \
 	X(lost_words, SUM, SUMMARY, 3)                                                             \
-	/* the same, from before the tracer attached; not among the lost ones */                   \
+	/* those three for the time before the tracer attached; not in the lost ones */            \
 	X(history_events, SUM, SUMMARY, 4)                                                         \
 	X(history_uncounted, SUM, HIDDEN, 0)                                                       \
 	X(history_words, SUM, SUMMARY, 5)                                                          \

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What is known of the runtime whose events a process emits, as data. language.c has a row for each
- * language; sources give a process the traits of its version; models and sinks read them, and never
- * the texts that name a producer. Zeroed memory: nothing is known.
+ * What is known of the runtime that emits the events of a process, as data. Each language_*.c has
+ * the data of a language; sources give a process the traits of its version; models and sinks read
+ * them, and never the texts that name a producer. Zeroed memory: nothing is known.
  */
 #ifndef SESSION_TRAITS_H
 #define SESSION_TRAITS_H
@@ -10,11 +10,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Whose mutator does not run in a phase. */
+/* Which mutators a phase stops. */
 enum traits_stop {
-	TRAITS_RUNS,
+	TRAITS_RUNS,	      /* none */
 	TRAITS_STOPS,	      /* that of its domain, or of its thread where there are none */
-	TRAITS_STOPS_PROCESS, /* that of all threads of the process */
+	TRAITS_STOPS_PROCESS, /* those of all threads of the process */
 };
 
 /* What reports count a phase as. A set. */
@@ -60,8 +60,8 @@ struct traits_frames {
 	/* What its code calls for a phase, by canonical id up to before `calls`; NULL: nothing. */
 	const char *const *call;
 	uint32_t calls;
-	/* Globs: functions of its standard library, which allocate for their caller; and those of
-	 * them whose code is the user's all the same. May be NULL. */
+	/* Globs: wrappers: functions of its standard library, which allocate for their caller;
+	 * of_users: functions among them that contain code of the user's. May be NULL. */
 	const char *const *wrappers, *const *of_users;
 };
 

@@ -17,7 +17,7 @@ uint32_t versions_release(struct runtime_version v);
 /* "5.1.1" -> 5.1 of the language; later than the newest known -> that one. Zeroes: no version of
  * it. */
 struct runtime_version versions_parse(const struct language *l, const char *text);
-/* The same of the text that names a producer: its name, a space, a version. */
+/* The version in the text that names a producer: its name, a space, a version. Zeroes: none. */
 struct runtime_version versions_parse_producer(const char *producer);
 
 /* Our option that overrides the version of a ring that does not record it; "". */
