@@ -16,15 +16,16 @@ int filter_new(struct session *s, struct event_handler out, struct filter **ret)
 void filter_free(struct filter *f);
 /* The pattern is copied. fnmatch(3) against the event's name and its kind's. 0 or -ENOMEM. */
 int filter_add_glob(struct filter *f, const char *pattern);
-/* The same of a pattern of another option, which selects no events here: only filter_unknown_glob()
- * has it. option: what precedes the pattern in a message, "--stack="; the caller's. */
+/* Adds a pattern of another option, which selects no events here: only filter_unknown_glob() may
+ * return it. The pattern is copied. option: what precedes it in a message, "--stack="; the
+ * caller's. 0 or -ENOMEM. */
 int filter_note_glob(struct filter *f, const char *option, const char *pattern);
 int filter_add_domain(struct filter *f, uint16_t domain);
 int filter_add_thread(struct filter *f, uint32_t tid);
 /* True if the globs select the event. */
 bool filter_names(struct filter *f, const struct ebt_event *ev);
-/* True if the globs can select an event of this kind, of which the names of `ids` numbers are
- * known, from 0 on. */
+/* True if the globs can select an event of this kind: one with an id below `ids`, or one without a
+ * name. */
 bool filter_can_select(struct filter *f, uint16_t kind, uint32_t ids);
 /* The pattern with this number that matched no event, though there were events, and that is the
  * name or kind of none that a runtime has; NULL: no such pattern. *ret_option: "-e ", or that of
@@ -45,7 +46,7 @@ int filter_advance(struct filter *f, uint64_t now_ns);
 uint64_t filter_delay_ns(const struct filter *f);
 /* An event handler: ctx is the filter. The payload of a dropped event is released. */
 int filter_events(void *ctx, struct ebt_event *ev, size_t n);
-/* Releases the state of a process whose last event has passed. */
+/* Releases the state of a process. Its last event must have passed. */
 void filter_forget(struct filter *f, uint32_t process);
 
 #endif

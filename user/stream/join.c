@@ -30,9 +30,9 @@ struct missing {
 /* What only losses and late events need. */
 struct ring_past {
 	bool has_file; /* events of this life were read from a ring file */
-	/* Lives before this one of which no file was read yet, and how many events each had. */
+	/* Lives before this one without a file so far, and the number of events of each. */
 	uint32_t unread, unread_next[JOIN_UNREAD];
-	uint32_t stale_next;  /* with RING_STALE: of the life whose file is read */
+	uint32_t stale_next;  /* with RING_STALE: of the life that the file is of */
 	uint32_t history_end; /* ordinals before it are of the history */
 	struct ordinals ordinals;
 	struct ebt_event lost; /* with RING_HAS_LOSS: to be reported before the next event */
@@ -60,7 +60,7 @@ struct join_rings {
 
 static struct join_ring *join_rings_add(struct join_rings *rs, uint32_t lane);
 
-/* The entry of a lane, whose `flags` are 0 while the ring had no event; NULL: no entry. */
+/* The entry of a lane; its flags are 0 while the ring had no event. NULL: no entry. */
 static inline struct join_ring *join_rings_at(const struct join_rings *rs, uint32_t lane)
 {
 	return lane < rs->lanes ? &rs->at[lane] : NULL;
@@ -193,8 +193,8 @@ struct join {
 	struct join_rings rings;
 	struct ebt_event pending; /* held for its partner, between batches */
 	bool has_pending;
-	/* Of the batch out[0..kept-1] is to be emitted; what is behind, up to the delivered one, is
-	 * done. */
+	/* The batch. out[0..kept-1] will be emitted; events behind these, up to the one that is
+	 * being delivered, are done. */
 	struct ebt_event *out;
 	size_t kept;
 };
@@ -408,7 +408,8 @@ static __attribute__((noinline)) int deliver_apart(struct join *j, struct join_r
 	return emit_loss(j, r, ev, missing, from);
 }
 
-/* Of an earlier life, in which BPF has seen all before stale_next, or losses stand for it. */
+/* Keeps a late event from the file of an earlier life. Drops it if it is before stale_next: BPF's
+ * record of it was delivered, or it was reported as lost. */
 static __attribute__((noinline)) int deliver_stale(struct join *j, const struct join_ring *r,
 						   struct ebt_event *ev)
 {
@@ -569,7 +570,8 @@ static inline uint64_t run_word(const struct ebt_event *ev)
 	return event_word(ev) & event_word(&mask);
 }
 
-/* The same, and the domain. */
+/* The part of event_word() that is the same in all events of a run of one ring: run_word(), and the
+ * domain. */
 static inline uint64_t ring_word(const struct ebt_event *ev)
 {
 	static const struct ebt_event mask = {
@@ -584,7 +586,7 @@ static inline bool is_plain(const struct ebt_event *ev)
 	return (is == EBT_F_RING || is == EBT_F_BPF) && ev->kind < EBT_LOST;
 }
 
-/* The same, with an ordinal, which must be the next of its ring. */
+/* True for an event as is_plain() has it, with an ordinal, which must be the next of its ring. */
 static inline bool is_counted(const struct ebt_event *ev)
 {
 	return ev->flags & EBT_F_SEQ && is_plain(ev);
@@ -619,7 +621,8 @@ static size_t pass_ring(const struct join *j, const struct ebt_event *ev, size_t
 	return i;
 }
 
-/* The same for any rings. A function of its own: its loop then stays in registers. */
+/* The number of events that pass_run() may pass, of any rings. A function of its own: its loop then
+ * stays in registers. */
 static __attribute__((noinline)) size_t pass_rings(const struct join *j, const struct ebt_event *ev,
 						   size_t n, uint64_t run)
 {
@@ -640,7 +643,7 @@ static __attribute__((noinline)) size_t pass_rings(const struct join *j, const s
 	return (size_t)(e - ev);
 }
 
-/* The same of events without ordinals, which belong to no ring's account. */
+/* The number of events that pass_run() may pass, without ordinals: no ring counts them. */
 static inline size_t pass_uncounted(const struct ebt_event *ev, size_t n, uint64_t run)
 {
 	size_t i = 0;
@@ -649,8 +652,8 @@ static inline size_t pass_uncounted(const struct ebt_event *ev, size_t n, uint64
 	return i;
 }
 
-/* True for an event that no join is about: a final one, or one of a source that is neither a ring
- * nor BPF, without an ordinal. */
+/* True for an event that needs no join: a final one, or one of a source that is neither a ring nor
+ * BPF, without an ordinal. */
 static inline bool is_settled(const struct ebt_event *ev)
 {
 	return ev->flags & EBT_F_FINAL || (!(ev->flags & RUN_FLAGS) && ev->kind != EBT_PROCESS);
@@ -670,7 +673,7 @@ static size_t pass_run(struct join *j, struct ebt_event *ev, size_t n)
 		i++;
 	if (!counted && is_plain(ev))
 		i = pass_uncounted(ev, n, run_word(ev));
-	/* Most batches whose first and last events are of one ring hold no other. */
+	/* If the first and the last event of a batch are of one ring, most often all are. */
 	if (counted && ev->process == ev[n - 1].process && ev->domain == ev[n - 1].domain)
 		i = pass_ring(j, ev, n, run_word(ev));
 	if (counted)

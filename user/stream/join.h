@@ -28,7 +28,7 @@ void join_free(struct join *j);
 int join_events(struct join *j, struct ebt_event *ev, size_t n);
 /* Emits the event that was held for its partner. Call it when merge has no event. */
 int join_flush(struct join *j);
-/* Drops what is known of the rings of a process of which nothing more comes. */
+/* Drops what is known of the rings of a process. No event of it may follow. */
 void join_forget(struct join *j, uint32_t process);
 
 #endif

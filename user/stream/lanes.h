@@ -51,8 +51,8 @@ int lanes_add(struct lanes *l, struct source *s); /* 0 or -ENOMEM */
 /* Polls every source, adds new lanes and those that begin again. 0 or -ENOMEM. */
 int lanes_poll(struct lanes *l);
 /*
- * Reads more events of the lanes that have few left, and drops the lanes that have ended; a lane
- * whose read returned no event is read again once all its events are merged and a poll has
+ * Reads more events of the lanes that have few left, and drops the lanes that have ended. After a
+ * read that returned no event a lane is read again once all its events are merged and a poll has
  * followed. Moves events inside their buffers. 0 or -ENOMEM.
  */
 int lanes_refill(struct lanes *l);

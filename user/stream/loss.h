@@ -20,17 +20,17 @@ static inline bool loss_is_unwatched(const struct ebt_event *ev)
 }
 
 void loss_count(struct totals *t, const struct ebt_event *lost);
-/* of_run: of a run or its capture (session.run_begin is known), whose history is no loss. What was
- * not watched is none. */
+/* True if something was lost. of_run: the totals are of a run or its capture (session.run_begin is
+ * known): their history is no loss. Unwatched time is none either. */
 bool loss_is_any(const struct totals *t, bool of_run);
 /* Sums over the time of the trace lack something: what was lost since the tracer came, or what
  * happened while it did not watch. */
 bool loss_hides_events(const struct totals *t);
 
 #define LOSS_TEXT_BYTES 240
-/* "0 lost", "12 lost (40 words)", "at least 12 lost (…)", "unknown number lost (40 words, 1.250 ms
- * not watched)"; then, where there are any, ", 12 before the trace began (40 words)". Returns
- * text. */
+/* "0 lost", "12 lost (40 words)", "at least 12 lost (…)", "unknown number lost (40 words,
+ * 1.250 ms not watched)"; then, if the totals have any, ", 12 before the trace began (40 words)".
+ * Returns text. */
 const char *loss_text(const struct totals *t, char text[LOSS_TEXT_BYTES]);
 
 #endif

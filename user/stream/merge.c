@@ -80,8 +80,8 @@ int merge_poll(struct merge *m)
 /* The moment up to which waiting lanes let events be emitted. */
 static uint64_t limit_ts(const struct merge *m)
 {
-	/* Others of the last moment, or a later one, are emitted already: holding an event back
-	 * helps nobody, and would part it from its partner in another lane. */
+	/* Events of last_ts are emitted already. Holding back an event up to that moment would not
+	 * improve the order, and would separate it from its partner in another lane. */
 	uint64_t before = m->held == UINT64_MAX ? m->held : m->held - !!m->held;
 	return before > m->last_ts ? before : m->last_ts;
 }
@@ -114,7 +114,7 @@ static bool find_window(struct merge *m)
 	return any && begin <= m->end_ts;
 }
 
-/* A loss stands before the event at which the stream resumes; its pos is not a position. */
+/* A loss precedes the event at which the stream resumes; its pos is not a position. */
 static uint64_t order_pos(const struct ebt_event *ev)
 {
 	return ev->kind == EBT_LOST ? 0 : kinds_pos(ev);
@@ -190,8 +190,9 @@ static uint32_t first_run(const struct merge *m, const uint64_t *keys, uint32_t 
 }
 
 /*
- * Merges the runs of a moment: within a lane events keep their order. Ends behind an event whose
- * lane must be asked first, if `may_end`; what is left stays in its lanes. Returns how many go on.
+ * Merges the runs of a moment: within a lane events keep their order. If `may_end`, ends behind an
+ * event if its lane must be read before another may follow; the rest stays in the lanes. Returns
+ * the number of keys merged.
  */
 static uint32_t merge_moment(struct merge *m, uint64_t *keys, uint32_t n, bool may_end)
 {
@@ -221,8 +222,8 @@ static inline bool same_moment(uint64_t key_a, uint64_t key_b)
 	return (key_a ^ key_b) <= SLOT_MASK;
 }
 
-/* Notes in m->ties the keys whose moment the next one shares, without a branch that depends on
- * them. Returns how many there are. */
+/* Writes to m->ties the index of each key with the same moment as the next key, without a branch
+ * that depends on the keys. Returns their number. */
 static uint32_t find_ties(const struct merge *m)
 {
 	const uint64_t *keys = m->keys;

@@ -7,7 +7,7 @@
  * BPF's record of one event are adjacent; within a lane events keep their order.
  *
  * It reads a buffer of events of each lane, and emits in batches all events up to the first moment
- * of which a lane may still bring more. Events of one lane are emitted from its buffer. Those of
+ * at which a lane may still have more. Events of one lane are emitted from its buffer. Those of
  * several are sorted as 8-byte keys (time, lane, index) and copied once, without a branch that
  * depends on the events: a tree of lanes has one at each of its levels. The keys of two lanes are
  * merged, in 15 instructions an event; those of more are sorted by radix, in 32 to 34 with 8 and
@@ -32,9 +32,9 @@ void merge_free(struct merge *m); /* the sources are the caller's */
 /* Adds a source; the next merge_poll() adds its lanes. 0 or -ENOMEM. */
 int merge_add(struct merge *m, struct source *s);
 /*
- * Polls every source and adds new lanes; lanes that had no event are read again. A source whose
- * poll fails is stopped and not polled any more: the events that it holds are still read, then its
- * lanes have ended; the other sources are not affected. 0 or -ENOMEM.
+ * Polls every source and adds new lanes; lanes that had no event are read again. If the poll of a
+ * source fails, the source is stopped and not polled any more: the events that it holds are still
+ * read, then its lanes have ended; the other sources are not affected. 0 or -ENOMEM.
  */
 int merge_poll(struct merge *m);
 /*
@@ -43,7 +43,7 @@ int merge_poll(struct merge *m);
  * -ENOMEM.
  */
 int merge_batch(struct merge *m, struct ebt_event **ret);
-/* Batches have at most so many events from now on; at least 1. */
+/* Sets the most events of a batch from now on; at least 1. */
 void merge_limit_batch(struct merge *m, uint32_t events);
 /* No event older than this will be emitted. Valid after merge_batch() has returned 0 or less. */
 uint64_t merge_horizon(const struct merge *m);

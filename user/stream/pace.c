@@ -9,12 +9,12 @@
 #include "base/file.h"
 
 #define WINDOW_NS 100000000ull
-/* Windows of which less is accounted for had time to spare. */
+/* Windows with a smaller known share had time to spare. */
 #define BUSY_SHARE 0.7
-/* With less than that nothing can be said. */
+/* With less busy time the limit is not known. */
 #define BUSY_MIN_NS (2 * WINDOW_NS)
 
-/* The time on a CPU, and that spent waiting for one, which not every kernel tells. */
+/* The thread's time on a CPU, and its time waiting for one; 0: the kernel does not report it. */
 static void read_thread(uint64_t *ret_cpu_ns, uint64_t *ret_delay_ns)
 {
 	char text[96];
@@ -37,8 +37,8 @@ static void end_window(struct pace *p, uint64_t now)
 	read_thread(&cpu, &delay);
 	p->now.run_ns = cpu - p->cpu_ns;
 	p->now.cpu_wait_ns = delay - p->delay_ns;
-	/* What is timed while we wait for a CPU is no work; that hits the format as it hits the
-	 * rest. */
+	/* The time of the format contains waits for a CPU, which are no work. They are taken as
+	 * evenly distributed over the format and the rest. */
 	uint64_t ran = p->now.run_ns, timed = ran + p->now.cpu_wait_ns;
 	uint64_t work =
 		timed ? (uint64_t)((double)p->now.format_ns * (double)ran / (double)timed) : 0;

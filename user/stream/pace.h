@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What limits a live run whose output cannot keep up. Time is counted only in windows of 0.1 s in
- * which the main thread had little rest, and divided into: waiting for the output to accept more,
- * waiting for a CPU, the format's own work, and the rest (reading rings, merging).
+ * Determines what limits a live run that cannot keep up. Time is counted only in windows of 0.1 s
+ * in which the main thread was rarely idle, and divided into: waiting for the output to accept
+ * more, waiting for a CPU, the format's own work, and the rest (reading rings, merging).
  */
 #ifndef STREAM_PACE_H
 #define STREAM_PACE_H

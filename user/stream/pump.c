@@ -64,7 +64,7 @@ static const uint64_t stream_kinds = 0
 #include <ebtrace/events.def>
 	;
 
-/* The same of events of any kinds. */
+/* True if none is late or of a kind that count_apart() counts. */
 static bool are_counted(const struct ebt_event *ev, size_t n)
 {
 	uint64_t apart = 0;
@@ -275,8 +275,8 @@ static int drain(struct pump *p, int state)
 	return err ? err : release_gone(p, horizon);
 }
 
-/* Rings of some runtimes name no thread. All records of threads up to an event have come when it is
- * emitted. */
+/* Sets the thread of events from rings without thread ids. Thread records older than an emitted
+ * event have all been received. */
 static void name_threads(const struct processes *ps, struct ebt_event *ev, size_t n)
 {
 	for (size_t i = 0; ps->any_lone && i < n; i++)
@@ -285,7 +285,7 @@ static void name_threads(const struct processes *ps, struct ebt_event *ev, size_
 			ev[i].tid = processes_lone_thread(ps, ev[i].process, ev[i].ts);
 }
 
-/* Batches took so long to write. */
+/* Adapts the size of batches to the time that the last ones took to write. */
 static void limit_batch(struct pump *p, uint64_t ns)
 {
 	uint32_t events = p->batch_events;

@@ -53,7 +53,7 @@ struct sink_ops {
 struct sink {
 	const struct sink_ops *ops;
 	const struct buf *out; /* NULL: it writes none of its own */
-	size_t batch_max;      /* events() takes at most so many at once; 0: any number */
+	size_t batch_max;      /* events of one call of events(), at most; 0: any number */
 	/* Set by the sink: a live run is to emit the intervals that are open now (EBT_OFFCPU),
 	 * which it clears. */
 	bool wants_open;

@@ -26,7 +26,7 @@ void spans_free(struct spans *s);
 int spans_events(struct spans *s, const struct ebt_event *ev, size_t n);
 /* No event before this moment will follow; UINT64_MAX: none at all. As spans_events(). */
 int spans_advance(struct spans *s, uint64_t now_ns);
-/* Releases the state of a process whose last event has passed. */
+/* Releases the state of a process. Its last event must have passed. */
 void spans_forget(struct spans *s, uint32_t process);
 
 #endif

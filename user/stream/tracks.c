@@ -126,7 +126,8 @@ void tracks_by_thread(struct tracks *t)
 	t->by_thread = true;
 }
 
-/* The halves of a pair from a ring and from BPF are of one track: those have a position. */
+/* True if the event belongs to the track of its thread. Events with a position do not: the two
+ * records of an event, of a ring and of BPF, must have one track. */
 static bool is_of_thread(const struct tracks *t, const struct ebt_event *ev)
 {
 	return t->by_thread && ev->tid && ev->domain != EBT_NO_DOMAIN && ev->pos == EBT_NO_POS;
@@ -354,7 +355,7 @@ int tracks_each_open(const struct tracks *t, uint32_t lane, uint64_t end_ns, tra
 	return err;
 }
 
-/* The one rule for losses, as the header has it. */
+/* Ends the spans that a loss concerns, by the rule in the header. */
 static int lose(struct tracks *t, const struct ebt_event *ev)
 {
 	uint64_t since = EBT_LOST_SINCE(ev);

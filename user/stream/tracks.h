@@ -8,8 +8,8 @@
  * An end belongs to the innermost open begin of its id; spans open inside it end with it. An end
  * without a begin is dropped: its begin was lost, or precedes the trace. A loss ends the open spans
  * of the tracks that it concerns at the last moment before the hole, since their ends may be among
- * the lost events: a loss with a domain concerns all tracks of its lane; one without, all tracks of
- * its process (of every process, if it has none) whose last event was in no ring, and with
+ * the lost events: a loss with a domain concerns all tracks of its lane; one without, the tracks of
+ * its process (of every process, if it has none) that had their last event in no ring, and with
  * EBT_LOST_ANYWHERE those in rings too. An exec or exit ends all spans of its process. Every span
  * that was begun is ended, at the latest by tracks_end(). Time never goes back within a track, so
  * no duration is negative.
@@ -63,7 +63,7 @@ struct tracks_visitor {
 	/* depth: spans that are still open around it. */
 	int (*end)(void *ctx, struct track *t, const struct track_span *s, unsigned depth,
 		   uint64_t end_ns, enum track_end how);
-	/* An end whose begin was not seen: no span of its id is open. May be NULL. */
+	/* An end without a begin: no span of its id is open. May be NULL. */
 	void (*orphan)(void *ctx, struct track *t, const struct ebt_event *ev);
 	/* The track will not be used any more; its spans have ended, or tracks_free() was called.
 	 * May be NULL. */
@@ -81,7 +81,7 @@ void tracks_by_thread(struct tracks *t);
 void tracks_free(struct tracks *t);
 /* Processes an event of any kind, in order of time; visits the spans that it begins or ends. */
 int tracks_push(struct tracks *t, const struct ebt_event *ev);
-/* The same of an EBT_BEGIN or EBT_END whose track the caller has kept since tracks_of(). */
+/* Processes an EBT_BEGIN or EBT_END. track: of the event, as tracks_of() returned it. */
 int tracks_push_to(struct tracks *t, struct track *track, const struct ebt_event *ev);
 /* Ends the open spans of a process and forgets its tracks. */
 int tracks_forget(struct tracks *t, uint32_t process, uint64_t end_ns);
