@@ -2,8 +2,8 @@
 /*
  * The markers of sampled allocations: ours (alloc, promote, collect of provider ebtrace) and those
  * of OpenTelemetry's contract (otel_memory:alloc and free), which any allocator may have; and those
- * of a heap's pages (page_alloc, page_free, page_scavenge of ebtrace). Their arguments are where
- * each site's note says.
+ * of a heap's pages (page_alloc, page_free, page_scavenge of ebtrace). Each site's note has the
+ * locations of its arguments.
  */
 #ifndef RUNTIME_ALLOC_MARKERS_H
 #define RUNTIME_ALLOC_MARKERS_H
@@ -31,9 +31,10 @@ static inline bool alloc_marker_is_of_pages(enum alloc_marker m)
 	return m >= ALLOC_MARKER_PAGE_ALLOC && m < ALLOC_MARKERS;
 }
 
-/* The marker of a site; its arguments, of which there are as many as it needs, in *ret. */
+/* The marker of a site, with its arguments, at least as many as the marker needs, in *ret.
+ * ALLOC_MARKERS: the site is of no marker. */
 enum alloc_marker alloc_marker_of(const struct notes_site *site, struct usdt_args *ret);
-/* The number of such sites in a file. */
+/* The number of sites of markers in a file. */
 uint32_t alloc_markers_count(int fd);
 
 #endif

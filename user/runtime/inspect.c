@@ -31,8 +31,8 @@
 #define SHARE	     8
 #define SMALL_BYTES  (4ull << 20)
 
-/* Files whose results are cached: a run may meet any number. The oldest are inspected again when
- * they are met again. */
+/* Cached results of files: a run may meet any number of files. Further results replace the oldest,
+ * and files without a result are inspected again. */
 #define MAX_KNOWN 16384
 
 struct known {

@@ -55,7 +55,7 @@ int inspect_has_probes(const struct inspect *in, uint64_t dev, uint64_t inode, b
 int inspect_path(struct inspect *in, const char *path, uint64_t dev, uint64_t inode);
 /* The runtime in the file that execvp() would run, ebtrace-probes apart; zeroes: none found. */
 struct runtime_version inspect_program(struct inspect *in, const char *name);
-/* Number of inspected files: while it is the same, so are the cached results. */
+/* Number of inspected files. The cached results do not change until it does. */
 uint32_t inspect_files(const struct inspect *in);
 
 #define INSPECT_PATH_BYTES 256

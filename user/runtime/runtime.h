@@ -37,8 +37,8 @@ struct runtime {
 	bool (*is_hidden)(int fd);
 	/* True if allocations can be sampled of a program that was not prepared. May be NULL. */
 	bool (*is_sampled)(int fd);
-	/* The next two complete a sentence whose subject is the file, in ret_text
-	 * (RUNTIME_TEXT_BYTES); false: they have nothing to report. Both may be NULL. */
+	/* The next two write the rest of a sentence about the file, which is its subject, to
+	 * ret_text (RUNTIME_TEXT_BYTES); false: they have nothing to report. Both may be NULL. */
 	/* Why a program of the language cannot be traced. */
 	bool (*explain)(int fd, char *ret_text);
 	/* What a file is that is no ELF file, yet runs in an interpreter that can be traced. */

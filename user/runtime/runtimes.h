@@ -16,7 +16,7 @@ bool runtimes_may_have_ring(int fd);
 /* True if the program is of the language: its own file contains the runtime, needs a library of it,
  * or is run by an interpreter that is it. A script that starts one is not. */
 bool runtimes_is_of(int fd, const struct language *language);
-/* True if it is a program of our own probes alone, whose rings say which thread writes them. */
+/* True if it is a program of our own probes alone: its rings name the thread that writes them. */
 bool runtimes_rings_have_threads(int fd);
 /* is_sampled() of some runtime. */
 bool runtimes_are_sampled(int fd);

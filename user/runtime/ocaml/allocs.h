@@ -34,7 +34,7 @@ struct ocaml_allocs {
 	/* Offsets in the domain's state. Behind minor_words are promoted_words and major_words; of
 	 * the major heap's words allocated_words are not in these yet. */
 	uint32_t trigger, minor_words, allocated_words;
-	uint32_t current_stack, c_stack; /* likewise */
+	uint32_t current_stack, c_stack; /* also in the domain's state */
 	uint32_t first_frame;		 /* of a stack, from its saved stack pointer */
 };
 

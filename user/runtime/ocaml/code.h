@@ -20,8 +20,8 @@ struct ocaml_code_site {
 	bool flag_in_ax;  /* the flag's value is in %rax at the site */
 };
 
-/* How to read a domain's number: at `id_offset` in the state whose address is in thread-local
- * storage. */
+/* How to read a domain's number: at `id_offset` in its state. Thread-local storage has the address
+ * of the state. */
 struct ocaml_code_index {
 	bool by_slot;	/* `offset` is the address of a slot that holds the offset */
 	int64_t offset; /* from the thread pointer to the state's address */

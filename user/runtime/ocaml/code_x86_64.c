@@ -10,7 +10,7 @@
 #define CODE_BYTES 160 /* of a function that are decoded */
 #define CODE_STEPS 32
 #define INSN_BYTES 15	/* of an instruction, at most */
-#define BODY_BYTES 4096 /* of a function whose calls are searched */
+#define BODY_BYTES 4096 /* of a function that are searched for calls */
 #define CALL	   0xe8
 
 const uint32_t ocaml_code_offset_slot = R_X86_64_TPOFF64;

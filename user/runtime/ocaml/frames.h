@@ -47,9 +47,9 @@ struct ocaml_position {
 };
 
 /*
- * Of allocations that native code makes at once, of which `words` were free before the heap's
- * trigger was reached: the number of the one that reached it, and its words. -ENOENT: the
- * descriptor is not that of an allocation.
+ * Native code makes several allocations at once. With free_words words free before the heap's
+ * trigger: the number of the allocation that reached the trigger, and in *ret_words its words.
+ * -ENOENT: the descriptor is not that of an allocation.
  */
 int ocaml_frames_allocation(const struct ocaml_memory *m, uint64_t descriptor, uint64_t free_words,
 			    uint32_t *ret_words);

@@ -39,7 +39,7 @@ struct ocaml_site {
 enum ocaml_tls {
 	OCAML_TLS_NONE,	  /* not known: each thread counts as a domain */
 	OCAML_TLS_STATIC, /* its address is at the thread pointer + offset */
-	OCAML_TLS_SLOT,	  /* the same; `offset` is the address of a slot that holds the offset */
+	OCAML_TLS_SLOT,	  /* as STATIC, but `offset` is the address of a slot with the offset */
 	/* in the block of a module; `offset` is the address of its number's slot */
 	OCAML_TLS_MODULE,
 };
@@ -61,9 +61,9 @@ struct ocaml_runtime {
  * the runtime's code is unknown; -errno.
  */
 int ocaml_probes_read(int fd, struct ocaml_runtime *ret);
-/* The same of a file that is open already. */
 struct elf;
 struct memory_reader;
+/* ocaml_probes_read() for a file that is open already. */
 int ocaml_probes_read_elf(struct elf *elf, struct ocaml_runtime *ret);
 
 /* Sets how to find caml_state, where the domain's number may be read elsewhere: by its symbol, and
