@@ -14,7 +14,7 @@
 
 #define WORD_BYTES 8
 #define MAX_BYTES  (UINT64_MAX / 4) /* of one sample */
-/* Live ones whose numbers are kept, in 200 MB at most: they stand for TiB at any usual rate. */
+/* Live objects with a kept number, in 200 MB at most: at any usual rate they represent TiB. */
 #define MAX_OBJECTS (1u << 21)
 
 void alloc_process_done(struct alloc_process *a)
@@ -159,7 +159,7 @@ static int receive_otel_free(struct alloc_process *a, const struct ebt_alloc_rec
 	return 1;
 }
 
-/* Of our own library, which refuses what is no run. */
+/* A record of our own markers of pages. As our library does, drops ranges that are no run. */
 static int receive_pages(const struct alloc_context *of, const struct ebt_alloc_record *rec,
 			 enum ebt_kind kind, struct ebt_event *ev)
 {
@@ -255,7 +255,8 @@ ssize_t alloc_process_exec(struct alloc_process *a, uint64_t **ret)
 	return (ssize_t)n;
 }
 
-/* Words that no sample stands for have one frame, their name. */
+/* The name of an outermost frame that is only a name; NULL: none. Words without a sample have no
+ * other frame, and its name is their kind; a stack that was cut has CODE_CUT_NAME. */
 static const char *name_of(const struct ebt_alloc_record *rec)
 {
 	if (rec->head.site != EBT_ALLOC_SITE_OCAML_REST)

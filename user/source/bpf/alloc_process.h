@@ -3,15 +3,15 @@
  * Makes events of the records of sampled allocations and of a heap's pages of one process
  * (bpf/abi.h).
  *
- * Our own markers number objects, and report samples; their rate follows from the first sample that
- * OpenTelemetry's marker reports, too, with the bytes that it stands for. Where there are only
- * OpenTelemetry's, objects are addresses: each allocation gets a number of its own, as an address
- * is used again. Every sample stands for a number of bytes of its own there, its weight; it becomes
- * a sample for each word of that, and the trace's parameters say so. What is less than a word is
- * carried to the next sample.
+ * Our own markers number objects, and report samples. Their rate follows from the first sample that
+ * OpenTelemetry's marker reports, too, with its weight in bytes. If a program has only
+ * OpenTelemetry's markers, objects are addresses: each allocation gets its own number, as addresses
+ * are reused. Each sample has a weight of its own, in bytes, and becomes one sample for each word
+ * of its weight; the trace's parameters report this. A rest of less than a word is carried to the
+ * next sample.
  *
- * exec() releases all objects of a program, which is nowhere reported; the next one's are numbered
- * behind them.
+ * exec() releases all objects of a program, and no record reports them. The objects of the next
+ * program are numbered behind them.
  */
 #ifndef SOURCE_BPF_ALLOC_PROCESS_H
 #define SOURCE_BPF_ALLOC_PROCESS_H

@@ -10,7 +10,7 @@
 #define MAX_ABSENT  128		 /* numbers in a row: the runtime takes the lowest ones */
 #define MAX_WORDS   (1ull << 40) /* of a minor heap */
 
-/* The process whose memory is read. */
+/* How to read the memory of a process. */
 struct remote {
 	struct memory_reader *reader;
 	pid_t pid; /* 0: none */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What an OCaml runtime whose allocations are probed has allocated and no sample stands for: of
- * each domain since its last sample, and large allocations beyond the limit of the rate.
+ * Allocations of a probed OCaml runtime without samples: those of each domain since its last
+ * sample, and large allocations beyond the limit of the rate.
  */
 #ifndef SOURCE_BPF_ALLOC_REST_H
 #define SOURCE_BPF_ALLOC_REST_H

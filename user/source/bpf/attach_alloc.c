@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
  * The attacher for the markers of sampled allocations (runtime/alloc_markers.h), if the run asks
- * for them. Where a file has our own, OpenTelemetry's that fire with them are used for the sample
- * rate alone. A site whose arguments cannot be read is reported and not attached.
+ * for them. If a file has our own markers, OpenTelemetry's that fire with them give only the sample
+ * rate. A site with arguments that cannot be read is reported and not attached.
  */
 #include "source/bpf/attacher.h"
 

@@ -14,7 +14,7 @@
 /* The domains of runtime n (from 0) of a process are numbered from n times this. */
 #define ATTACH_OCAML_DOMAINS 128
 
-/* How stacks are walked of a runtime whose addresses are moved by `bias` in the process. */
+/* How to walk the stacks of a runtime. bias: the process has it at the file's addresses + bias. */
 struct ebt_ocaml_stacks attach_ocaml_stacks(const struct ocaml_allocs *a, uint64_t bias);
 
 #endif

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * The attacher of OCaml 5 programs whose allocations are sampled without any preparation
- * (runtime/ocaml/allocs.h), for runs that are for allocations alone. A file with markers of sampled
- * allocations is left to these.
+ * The attacher that samples allocations of OCaml 5 programs that were not prepared
+ * (runtime/ocaml/allocs.h), in runs that are for allocations alone. It leaves files with markers of
+ * sampled allocations to the attacher of these (attach_alloc.c).
  */
 #include "source/bpf/attacher.h"
 
@@ -33,7 +33,7 @@ static bool match(const struct runtime_file *what)
 	return what->runtime.language && !what->probes_error && !what->alloc_markers;
 }
 
-/* It was started later than we, so all that it does is to be seen. */
+/* True if the process was started later than this one: all its allocations can be seen. */
 static bool is_younger(pid_t pid)
 {
 	struct process_status it, own;

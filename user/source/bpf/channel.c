@@ -75,8 +75,8 @@ int bpf_channel_read(struct bpf_channel *c, bool wait,
 	_Atomic unsigned long *consumer = c->consumer;
 	const _Atomic unsigned long *producer = c->producer;
 	unsigned long at = atomic_load_explicit(consumer, memory_order_relaxed), given = at;
-	/* Acquire: pairs with the kernel's release behind the head of a reserved record, whose BUSY
-	 * bit is then seen. */
+	/* Acquire: pairs with the kernel's release behind the head of a reserved record, so that
+	 * its BUSY bit is seen. */
 	unsigned long end = atomic_load_explicit(producer, memory_order_acquire);
 	unsigned tries = wait ? WAIT_MS : 0;
 	int err = 0;

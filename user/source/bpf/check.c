@@ -52,7 +52,7 @@ static int probe_self(struct bpf_kernel *k, enum bpf_probe program)
 	return link < 0 ? link : 0;
 }
 
-/* The first kind of probes that is loaded stands for all: they are linked in the same way. */
+/* Checks the first kind of probes that is loaded: all kinds are linked in the same way. */
 static void check_probes(struct bpf_kernel *k, struct bpf_check *c)
 {
 	unsigned has = bpf_kernel_features(k);

@@ -12,8 +12,8 @@
 
 struct event_stacks;
 
-/* Keeps the session. globs: as filter_add_glob() has them; none: all events. pause_ns: the ends of
- * pauses that last so long are chosen, too; 0: none. 0 or -ENOMEM. */
+/* Keeps the session. globs: as filter_add_glob() has them; none: all events. pause_ns: also the
+ * ends of pauses that last at least this long; 0: of none. 0 or -ENOMEM. */
 int event_stacks_new(struct session *session, const char *const *globs, unsigned count,
 		     uint64_t pause_ns, struct event_stacks **ret);
 void event_stacks_free(struct event_stacks *s); /* NULL is allowed */

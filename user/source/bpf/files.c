@@ -17,13 +17,12 @@
 /*
  * The probe links: one for a file in one process, or, if the attacher can share it, one for all
  * processes that run the file (the BPF program then reads the process's slot from a map). A shared
- * link stays open when its last process ends, for the next one; of those that nobody uses the one
- * that was used longest ago is closed when there are too many. Untraced processes that run the file
- * hit its probes, too: if they do so often, the link is closed and each traced process gets one of
- * its own.
+ * link stays open when its last process ends, for the next one. With more than MAX_IDLE such links
+ * the one used longest ago is closed. Untraced processes that run the file hit its probes, too:
+ * above MAX_FOREIGN_PER_S the link is closed, and each traced process gets its own.
  */
 
-#define MAX_IDLE	  256 /* links that are kept though nobody uses them */
+#define MAX_IDLE	  256 /* open links without users */
 #define MAX_FOREIGN_PER_S 10000
 #define CHECK_FOREIGN_NS  1000000000ull
 
@@ -86,7 +85,7 @@ static void bpf_links_close(struct bpf_links *l, struct attach_env *env, struct 
 	link->sites = 0;
 }
 
-/* Closes a link whose probes are gone. False: they were. */
+/* Closes a link if its probes are gone. False: they were gone. */
 static bool bpf_links_check(struct bpf_links *l, struct attach_env *env, struct bpf_link *link)
 {
 	if (link->fd < 0 || !l->holds || l->holds(link->fd))
@@ -143,7 +142,7 @@ struct bpf_shared *bpf_links_share(struct bpf_links *l, struct attach_env *env, 
 	struct bpf_shared *sh = find(l, dev, inode);
 	if (!sh) {
 		sh = add(l, env, dev, inode);
-		/* Asked once: the answer may cost a look at all processes. */
+		/* Asked once: the answer may need a scan of all processes. */
 		if (sh && env->is_ours && !env->is_ours(env->ctx, dev, inode))
 			sh->gone_ns = now_ns();
 	}
@@ -233,7 +232,7 @@ static void share(struct bpf_links *l, struct attach_env *env, struct attachment
 	a->cuts = a->shared ? a->shared->cuts : 0;
 }
 
-/* True if its probes were there and are gone: it is to be ended, and begun again. */
+/* True if the probes of the attachment are gone: the caller must end it and begin another. */
 static bool attachment_is_cut(struct bpf_links *l, struct attach_env *env, struct attachment *a)
 {
 	if (!a->by || !a->shared)
@@ -262,7 +261,8 @@ static int attachment_begin(struct bpf_links *l, struct attach_env *env, const s
 	return 0;
 }
 
-/* The first process that is to be probed brings the link, which the others find in place. */
+/* Makes the shared link for the first process that needs it; the others use it. Sites, or
+ * -errno. */
 static int update_shared(struct bpf_links *l, struct attach_env *env, struct attachment *a,
 			 enum attach_when when, uint64_t now_ns)
 {
@@ -301,7 +301,7 @@ static void close_file(struct attachment *a)
 	a->file = -1;
 }
 
-/* Whether a link of its own is to be made. */
+/* True if a link of its own must be made. */
 static bool is_due(const struct attachment *a, enum attach_when when)
 {
 	return when == ATTACH_NOW && a->link.fd < 0 && !is_given_up(a) && a->file >= 0;
@@ -373,14 +373,14 @@ static void attachment_end(struct bpf_links *l, struct attach_env *env, struct a
 	*a = (struct attachment){0};
 }
 
-/* Files of one process that are remembered. One that maps and unmaps ever new files has no other
- * limit; what it maps beyond is not looked into, which is reported. */
+/* Files of one process that are remembered: the only limit for a process that maps and unmaps ever
+ * new files. Files beyond it are not inspected, which is reported. */
 #define MAX_FILES INSPECT_MAPPINGS
 
 struct bpf_file {
 	uint64_t dev, inode;
 	struct attachment at[ATTACHERS];
-	bool moved;	       /* it is to be asked about again */
+	bool moved;	       /* the attachers must be asked again */
 	bool cut;	       /* because its probes were gone */
 	bool starved;	       /* because it could not be opened yet */
 	uint64_t unwatched_ns; /* it has not been watched since then; 0: it is */
@@ -527,7 +527,7 @@ static void note_missed(struct bpf_scan *scan, uint64_t since)
 		scan->missed_ns = since;
 }
 
-/* What is missed here is in the process's ring, which is read. */
+/* True if the events that the attachment misses are in the process's ring, which is read. */
 static bool is_in_ring(const struct bpf_scanner *by, const struct bpf_files *f,
 		       const struct attachment *a)
 {

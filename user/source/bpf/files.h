@@ -19,7 +19,7 @@ struct bpf_links {
 	int (*attach)(void *ctx, enum bpf_probe program, int file, pid_t pid,
 		      const struct uprobe_site *site, uint32_t sites);
 	/* Called with the number of sites that are about to be linked in a process, before the
-	 * first of them is. NULL: nobody asks, and nothing is planned ahead. */
+	 * first of them is. NULL: no such call, and nothing is planned ahead. */
 	void (*announce)(void *ctx, uint32_t sites);
 	/* False: the probes of a link are gone, as the process was killed that held them. NULL:
 	 * they never are. */
@@ -94,10 +94,10 @@ struct bpf_files {
 	bool ever[ATTACHERS];	      /* also before the last exec */
 	struct map index;	      /* of them, by device and inode */
 	struct inspect_budget budget;
-	struct maps_entry
-		program; /* as of the last scan, without a path; inode 0: there was none */
-	bool has_ring;	 /* the process had a ring file mapped at the last scan */
-	bool reported;	 /* that not everything is looked into */
+	/* The program's mapping at the last scan, without a path; inode 0: there was none. */
+	struct maps_entry program;
+	bool has_ring; /* the process had a ring file mapped at the last scan */
+	bool reported; /* that not all files are inspected */
 	bool reported_lease;
 };
 
@@ -105,15 +105,14 @@ struct bpf_scan {
 	uint32_t slot;
 	pid_t pid;
 	uint64_t since_ns;     /* the process's program has been known since then */
-	uint64_t begun_ns;     /* now; files whose probes were gone are not watched since then */
+	uint64_t begun_ns;     /* now; files that lost their probes are not watched since then */
 	uint64_t unwatched_ns; /* what is found now was not watched since then; 0: no matter */
 
 	/* results */
 	int sites;    /* new ones, or -errno if there are none: why the last file that failed did */
 	bool in_ring; /* events that were missed are in the process's ring, and nowhere else */
-	uint64_t
-		/* events that are seen from now on were missed since then; 0: none were */
-		missed_ns;
+	/* Events that are seen from now on were missed since then; 0: none were. */
+	uint64_t missed_ns;
 };
 
 void bpf_files_init(struct bpf_files *f);
@@ -124,7 +123,7 @@ void bpf_files_scan(struct bpf_scanner *by, struct bpf_files *f, const struct ma
 		    struct bpf_scan *scan);
 /* Attaches to and detaches from what is there, as time and the attachers have it. */
 void bpf_files_update(struct bpf_scanner *by, struct bpf_files *f, struct bpf_scan *scan);
-/* True if the next scan attaches to a file that it could not, or whose probes are gone. */
+/* True if the next scan attaches to a file again: it could not, or the file's probes are gone. */
 bool bpf_files_want_scan(const struct bpf_files *f);
 /* Ends what has lost its probes, as the process was killed that held them: the next scan attaches
  * again. True if events are missing for that. */
@@ -134,7 +133,7 @@ void bpf_files_exec(struct bpf_scanner *by, struct bpf_files *f);
 /* True if the process has probes, other than shared ones that were there before born_ns. */
 bool bpf_files_probed(const struct bpf_scanner *by, const struct bpf_files *f, uint64_t born_ns);
 /* Whether something is to be probed in a program's file, other than by a shared link that was there
- * before born_ns: 1 or 0, or -ENOENT if nobody has looked into it. */
+ * before born_ns: 1 or 0, or -ENOENT if the file was not inspected. */
 int bpf_scanner_would_probe(const struct bpf_scanner *by, uint64_t dev, uint64_t inode,
 			    uint64_t born_ns);
 /* Since when the process has not been watched because every attempt to probe one of its files

@@ -16,14 +16,15 @@
 /* A queue that has emptied keeps no more room than this. */
 #define KEEP_EVENTS 1024
 
-/* Threads outside of any domain of which the last event is known; those of more are forgotten. */
+/* Threads outside of any domain with a last event kept for each. Before a further one is added all
+ * are forgotten but the newest event, which then counts for every thread. */
 #define MAX_THREADS 4096
 
 struct bpf_slot_lanes {
 	uint32_t *lane; /* by domain; 0: none yet */
 	uint32_t domains;
 	PTRMAP(struct bpf_last) threads; /* by tid */
-	struct bpf_last forgotten;	 /* the last event of the threads that are in it no more */
+	struct bpf_last forgotten;	 /* the newest event of threads that were forgotten */
 };
 
 static int new_lane(struct bpf_lanes *l, uint32_t *ret)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Events received from the BPF ring buffer and not read yet: a queue for each domain of each
- * process, whose events come in time order by themselves as a domain is one thread at a time, and
- * lane 0, for all events of threads that have no ring, which it puts in order of time. Memory
- * follows what is waiting. Lanes never end before their source: when the slot of a process is
- * released its lanes are given to the next ones that ask.
+ * Events received from the BPF ring buffer and not read yet. Each domain of each process has a
+ * lane, a queue: a domain is one thread at a time, so its events arrive in order of time. Lane 0
+ * has all events of threads that have no ring, and sorts them by time. Memory is proportional to
+ * the events that wait. Lanes never end before their source: when the slot of a process is
+ * released, its lanes are reused.
  */
 #ifndef SOURCE_BPF_LANES_H
 #define SOURCE_BPF_LANES_H
@@ -49,9 +49,9 @@ struct bpf_last *bpf_lanes_last(struct bpf_lanes *l, uint32_t slot, uint16_t dom
 /* Reads up to `cap` events, of lane 0 only those up to `until` ns. */
 size_t bpf_lanes_read(struct bpf_lanes *l, uint32_t lane, uint64_t until, struct ebt_event *ev,
 		      size_t cap);
-/* Releases the lanes of a process whose events are not newer than end_ns. False, and nothing is
- * done, as long as some wait. A lane with an event that claims to be of after now_ns is not used
- * again; *ret_future: there is one, and its event may not have been emitted yet. */
+/* Releases the lanes of a process. No event of it is newer than end_ns. False, and nothing is done,
+ * while events of it may wait. A lane with an event that claims to be of after now_ns is not
+ * reused; *ret_future: there is such a lane, and its event may not have been emitted yet. */
 bool bpf_lanes_release(struct bpf_lanes *l, uint32_t slot, uint64_t end_ns, uint64_t now_ns,
 		       bool *ret_future);
 

@@ -37,7 +37,7 @@ union control {
 	char bytes[CMSG_SPACE(FDS * sizeof(int))];
 };
 
-/* Whether the tracer or one of its helpers waits: nobody asks these to end. */
+/* The process that waits: the user's request to end applies to the tracer only. */
 enum side { HELPER, TRACER };
 
 static int wait_for(int fd, short events, enum side side)
@@ -326,7 +326,8 @@ void link_keeper_replace(struct link_keeper *k, struct link_keeper *older)
 	k->older = older;
 }
 
-/* Until the keeper has ended, or for so long; without a descriptor for that not at all. */
+/* Waits until the keeper has ended, at most wait_ns. Without a descriptor of the keeper it does not
+ * wait. */
 static void wait_for_keeper(const struct link_keeper *k, uint64_t wait_ns)
 {
 	struct pollfd p = {.fd = (int)syscall(SYS_pidfd_open, k->pid, 0), .events = POLLIN};

@@ -50,8 +50,8 @@ bool link_keeper_has_ended(const struct link_keeper *k);
 void link_keeper_replace(struct link_keeper *k, struct link_keeper *older);
 /* Removes all links, also open ones, and waits until they are removed. NULL is allowed. */
 void link_keeper_free(struct link_keeper *k);
-/* Removes the probes; link_keeper_free() then frees the rest. False: after so long they are not
- * removed yet, which link_keeper_free() waits for. */
+/* Removes the probes; link_keeper_free() then frees the rest. False: after wait_ns they are not
+ * removed yet; link_keeper_free() waits for that. */
 bool link_keeper_stop(struct link_keeper *k, uint64_t wait_ns);
 /*
  * Forks a process that closes these descriptors, of links that are no uprobes, some time after the

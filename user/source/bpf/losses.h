@@ -3,9 +3,10 @@
  * What was lost on the way from the BPF programs, as EBT_LOST events in their place in time. Each
  * record has the count of the events that had been dropped when it was reserved (bpf/abi.h):
  *
- *   counted   The first record with a higher count is preceded by a loss of so many events, of the
+ *   counted   The first record with a higher count is preceded by a loss of the difference, of the
  *             process if only one is traced, in the lane of the record and of its time. It cuts
- *             all spans that no ring has. What no record follows is counted at the end of a poll.
+ *             all spans that no ring has. Events dropped behind the last record are counted at
+ *             the end of a poll.
  *   cut       Lanes are not in the order of the records. Where the count has grown between two
  *             events of a lane, and no counted loss is between their times, a loss of 0 events
  *             precedes the second one: of the domain, or of the process for threads outside of any.
@@ -49,8 +50,8 @@ int bpf_losses_event(struct bpf_losses *l, uint32_t slot, const struct ebt_event
 		     uint32_t dropped);
 /* An event of an unknown process was received that is in no ring: the next count reports it. */
 void bpf_losses_stray(struct bpf_losses *l);
-/* At now_ns so many events had been dropped, at from_ns not more; all records that were there have
- * been received. 0 or -ENOMEM. */
+/* dropped: the number of events dropped so far, read between from_ns and now_ns; all records that
+ * were there have been received. Reports those that no record has followed. 0 or -ENOMEM. */
 int bpf_losses_count(struct bpf_losses *l, uint64_t dropped, uint64_t from_ns, uint64_t now_ns);
 /* A process ran from since_ns to until_ns without its probes: emitted as history. 0 or -ENOMEM. */
 int bpf_losses_unwatched(struct bpf_losses *l, uint32_t process, uint64_t since_ns,

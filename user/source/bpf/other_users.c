@@ -51,7 +51,7 @@ static int try_maps(void)
 		ret = -errno;
 		goto out_in;
 	}
-	/* Its end sends no signal: an event loop of ours knows nothing of it. */
+	/* No exit signal (flags 0): an event loop of ours does not see its end. */
 	long pid = syscall(SYS_clone, 0, NULL, NULL, NULL, NULL);
 	if (!pid)
 		be_other(in, out, geteuid() == NOBODY ? NEITHER : NOBODY);
@@ -71,7 +71,7 @@ out_in:
 	return ret;
 }
 
-/* Where no such process can be made, another user may run one. */
+/* Used if try_maps() cannot make a process of another user: other users may run some. */
 static int reads_of_other(pid_t pid, void *ctx)
 {
 	char path[32];
@@ -92,7 +92,7 @@ void other_users_check(struct bpf_refusal *ret)
 	privilege_read(&p);
 	int maps = try_maps();
 	uint64_t lacking = 0;
-	/* In a user namespace that has no other users no capability is about them. */
+	/* In a user namespace without other users no capability applies to them. */
 	bool has_others = p.initial_userns || maps >= 0;
 	if (maps <= 0 && !reads_some() &&
 	    (maps == 0 || !has_others || !privilege_has(&p, CAP_SYS_PTRACE)))

@@ -22,7 +22,8 @@ void bpf_spool_done(struct bpf_spool *s);
 int bpf_spool_put(struct bpf_spool *s, const void *record, size_t bytes); /* 0 or -ENOMEM */
 /* The oldest record, which is removed: valid until the next put. NULL: there is none. */
 const void *bpf_spool_next(struct bpf_spool *s, size_t *ret_bytes);
-/* The record of so many bytes that was removed last is the oldest again. Before the next put. */
+/* Puts back the record that was removed last, of `bytes` bytes, as the oldest. Before the next
+ * put. */
 void bpf_spool_return(struct bpf_spool *s, size_t bytes);
 
 static inline size_t bpf_spool_bytes(const struct bpf_spool *s)

@@ -60,8 +60,8 @@ bool uprobe_multi_works(void)
 		.offsets = (uintptr_t)&offset,
 		.cnt = 1,
 	};
-	/* A kernel that knows such links finds that / is no file to probe. One whose pid filter is
-	 * right refuses a negative pid; the others look it up in vain. */
+	/* A kernel that knows such links finds that / is no file to probe. A kernel with a correct
+	 * pid filter refuses a negative pid; others search for that process and find none. */
 	int no_file = sys_bpf(BPF_LINK_CREATE, &attr, sizeof(attr));
 	attr.pid = (uint32_t)-1;
 	int no_pid = sys_bpf(BPF_LINK_CREATE, &attr, sizeof(attr));

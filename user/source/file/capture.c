@@ -143,13 +143,13 @@ static void capture_stacks_resolve(const struct capture_stacks *s, struct ebt_ev
 
 /*
  * The processes of a capture: maps the pids and incarnations of the file to entries of the
- * session's registry. It refers to each of them from the first record that names it up to the item
- * that says that nothing of it follows. Limits what processes and their names occupy in memory: a
- * compressed file of a few bytes can hold any number of them, and one that was recorded has events
- * too. What was released counts no more.
+ * session's registry. It refers to each of them from the first record that names it up to its
+ * GONE item. It limits the memory of processes and their names: a compressed file of a few bytes
+ * can hold any number of them, while a recorded file has events too. Released processes do not
+ * count.
  */
 
-/* An incarnation of the file, and what stands for it in the registry. */
+/* An incarnation of the file, and its entry in the registry. */
 struct capture_incarnate {
 	uint32_t process; /* index; PROCESS_UNKNOWN: the limit was reached */
 	uint32_t number;  /* in the file */
@@ -267,13 +267,13 @@ static int enter(struct capture_processes *c, const struct capture_incarnation *
 	return 0;
 }
 
-/* From now on the pid in the file stands for this incarnation. 0 or -ENOMEM. */
+/* From now on the pid in the file means this incarnation. 0 or -ENOMEM. */
 static int capture_processes_mean(struct capture_processes *c, const struct capture_incarnation *i)
 {
 	uint64_t key = (uint64_t)i->pid << 32 | i->number;
 	struct capture_incarnate *in = ptrmap_get(&c->incarnations, key);
 	int err = in ? 0 : enter(c, i, key, &in);
-	/* Beyond the limit the pid stands for no process. */
+	/* Beyond the limit the pid means no process. */
 	if (!err && (in || ptrmap_get(&c->current, i->pid)))
 		err = ptrmap_set(&c->current, i->pid, in ? in : &c->unknown);
 	c->last_pid = i->pid;
@@ -281,7 +281,7 @@ static int capture_processes_mean(struct capture_processes *c, const struct capt
 	return err;
 }
 
-/* The process that a pid in the file stands for, entered if there is none; PROCESS_UNKNOWN, too, if
+/* The process that a pid in the file means now, entered if there is none; PROCESS_UNKNOWN also if
  * the limit is reached. 0 or -ENOMEM. */
 static int capture_processes_find(struct capture_processes *c, uint32_t pid, uint32_t *ret)
 {
@@ -296,7 +296,7 @@ static int capture_processes_find(struct capture_processes *c, uint32_t pid, uin
 	return err;
 }
 
-/* The same without entering it. */
+/* The process that a pid in the file means now, without entering one; PROCESS_UNKNOWN: none. */
 static uint32_t capture_processes_known(const struct capture_processes *c, uint32_t pid)
 {
 	const struct capture_incarnate *in = ptrmap_get(&c->current, pid);
@@ -310,7 +310,7 @@ static bool capture_processes_may_go(const struct capture_processes *c, uint32_t
 	return !c->keeps && in && in->process;
 }
 
-/* Nothing of the process that the pid stands for follows; its events have been merged. */
+/* No event or item follows of the process that the pid means now; its events have been merged. */
 static void capture_processes_gone(struct capture_processes *c, uint32_t pid)
 {
 	if (!capture_processes_may_go(c, pid))
@@ -656,8 +656,9 @@ static int capture_read(struct source *base, uint32_t lane, struct ebt_event *ev
 			blob_bytes += s->item.payload_bytes;
 			s->delivered = true;
 		} else {
-			/* Whoever takes our events asks for more before the last one has gone on:
-			 * what changes names waits until it says that it has nothing left. */
+			/* The next read may come before all returned events are emitted. An item
+			 * that changes names is applied only behind a read that returned no event:
+			 * the lane is read again when all its events are merged. */
 			s->held = s->delivered && is_news(s, &s->item);
 			if (s->held)
 				break;

@@ -2,8 +2,8 @@
 /*
  * The source of a capture file (codec/capture/capture.h), in one lane: its events were merged and
  * joined when it was written and pass unchanged (EBT_F_FINAL). It enters the processes, names and
- * stacks of the capture into the session, and refers to each process up to the item that says that
- * nothing of it follows. The file is read in steps, also from a pipe that is still written.
+ * stacks of the capture into the session, and refers to each process up to its GONE item. The file
+ * is read in steps, also from a pipe that is still written.
  */
 #ifndef SOURCE_FILE_CAPTURE_H
 #define SOURCE_FILE_CAPTURE_H

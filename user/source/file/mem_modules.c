@@ -12,7 +12,7 @@
 #include "base/regular.h"
 #include "elf/symbols.h"
 
-/* A trace may name any files, of which each that is open has descriptors. */
+/* A trace may name any number of files, and each open module has descriptors. */
 #define MODULES_MAX 1024
 
 struct module {
@@ -30,7 +30,7 @@ struct mem_modules {
 	const char *changed; /* a module's path */
 };
 
-/* What the recorder says of a frame. */
+/* A frame as the recorder names it. */
 struct frame {
 	uint64_t offset;
 	uint8_t build_id[SYMBOLS_BUILD_ID_BYTES];
@@ -109,7 +109,8 @@ static bool has_build_id(const struct symbols *s, const struct frame *f)
 	return bytes == f->build_id_bytes && !memcmp(id, f->build_id, bytes);
 }
 
-/* Opens the file, or if it is not the one that was loaded, nothing. */
+/* Opens the symbols of a module; without the file if it is not the one that was loaded, or if
+ * MODULES_MAX modules were opened before. 0 or -ENOMEM. */
 static int open_symbols(struct mem_modules *m, struct module *one, const struct frame *f)
 {
 	bool is_one_more = m->count++ >= MODULES_MAX;

@@ -408,8 +408,8 @@ static size_t buffer_bytes(uint32_t readers)
 	return bytes < MEMTRACE_BUFFER_BYTES ? bytes : MEMTRACE_BUFFER_BYTES;
 }
 
-/* Reads the whole file for its positions and its index. What is wrong with it the first lane finds,
- * too. */
+/* Reads the whole file for its positions and its index. Errors and damage are not reported here:
+ * the first lane finds them, too. 0 or -ENOMEM. */
 static int read_whole(struct memtrace_source *s)
 {
 	struct ebt_memtrace_event unused[BATCH];

@@ -45,7 +45,7 @@ const char *memtrace_source_name(const struct memtrace_source *s);
 int memtrace_source_error(const struct memtrace_source *s);
 /* The offset and what was expected there, of the error or the first damage; "": none. */
 const char *memtrace_source_reason(const struct memtrace_source *s);
-/* A module of which frames have offsets alone, as it is not found or has another build id; NULL:
+/* A module that is not found or has another build id, so that its frames have only offsets; NULL:
  * none. */
 const char *memtrace_source_changed(const struct memtrace_source *s);
 /* Of all packets, as the first lane's reader counted them. */

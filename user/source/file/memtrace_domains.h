@@ -12,8 +12,9 @@ struct memtrace_domains {
 	uint32_t count;
 };
 
-/* Calls fn for each packet, and for each place where a packet is looked for as none begins there
- * (h is NULL), until it returns non-zero. Returns that, 0 or -errno. */
+/* Calls fn for each packet, and with h NULL for each offset where a packet should begin and does
+ * not: the search for the next one starts there. Stops if fn returns non-zero. Returns that, 0 or
+ * -errno. */
 int memtrace_packets_each(int fd,
 			  int (*fn)(void *ctx, uint64_t offset, const struct memtrace_head *h),
 			  void *ctx);

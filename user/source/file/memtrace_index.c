@@ -8,7 +8,7 @@
 
 #define DOMAINS	    65536
 #define LENGTH_BITS 16
-/* So many places without a packet: after the last one all is read. */
+/* Most offsets without a packet that are kept: behind the last one readers read everything. */
 #define DAMAGES_MAX (1u << 16)
 
 struct memtrace_index {

@@ -2,8 +2,8 @@
 /*
  * Where the packets of each domain are in the file of a memtrace trace, for a reader of one domain:
  * without it each reads the head of every packet, and a file of many domains has many readers.
- * Places where no packet begins are every domain's, as a packet of any may have been there. The
- * index is of the heads alone; whoever follows it still checks what it reads.
+ * Offsets where no packet begins are every domain's, as a packet of any may have been there. The
+ * index is made from the heads alone: readers still check the packets that they read.
  */
 #ifndef SOURCE_FILE_MEMTRACE_INDEX_H
 #define SOURCE_FILE_MEMTRACE_INDEX_H

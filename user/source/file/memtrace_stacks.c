@@ -187,8 +187,9 @@ static inline int replace(struct memtrace_backtrace *b, struct memtrace_codes *c
 	return 0;
 }
 
-/* Shares frames with a last backtrace that was not read as a whole: what it has not is unknown, as
- * after damage. Sets *ret to how many of those shared are not left out. 0 or -ENOMEM. */
+/* Shares frames with a last backtrace that was not read completely: frames that it lacks are
+ * unknown, as after damage. *ret: the number of shared frames that are not left out. 0 or
+ * -ENOMEM. */
 static __attribute__((noinline)) int share_unread(struct memtrace_backtrace *b,
 						  struct memtrace_codes *codes,
 						  const struct ebt_memtrace_reader *r,

@@ -12,13 +12,13 @@
 
 /* The most frames of a stack in the session; those further in are left out. */
 #define MEMTRACE_STACK_FRAMES (1u << 20)
-/* The most that stand for frames that were not read, as after damage; those further out are left
- * out. A few bytes of a trace may claim 2^24 of them. */
+/* The most unknown frames in place of frames that were not read, as after damage; frames further
+ * out are left out. A few bytes of a trace may claim 2^24 of them. */
 #define MEMTRACE_UNKNOWN_FRAMES 64
 
-/* A backtrace with more new frames than this is deep. The traces of a run may have so many frames
- * in deep ones; then their outermost are left out, as a few bytes of a trace stand for hundreds of
- * thousands. */
+/* A backtrace with more than MEMTRACE_DEEP_FRAMES new frames is deep. The deep backtraces of a run
+ * may have MEMTRACE_DEEP_ALLOWED frames together; beyond that their outermost frames are left out,
+ * as a few bytes of a trace encode hundreds of thousands. */
 #define MEMTRACE_DEEP_FRAMES  1024
 #define MEMTRACE_DEEP_ALLOWED (1u << 21)
 

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The lanes of a trace that is read once, from a pipe, and whose blocks follow one another domain
- * by domain, so that a block begins earlier than many before it. Events wait in a queue of their
+ * The lanes of a trace that is read once, from a pipe. Its blocks follow one another domain by
+ * domain, so that a block begins earlier than many before it. Events wait in a queue of their
  * domain. A domain that has written nothing for `window_ns` of the trace's time, or while `max`
  * events of others wait, does not hold up the others any more: its events are late. With `spare`
- * the same holds for a domain that has written nothing at all: the last lane is the next one's.
+ * a domain that has written nothing at all holds up the others as long: the last lane is for the
+ * next such domain.
  */
 #ifndef SOURCE_FILE_PIPE_LANES_H
 #define SOURCE_FILE_PIPE_LANES_H

@@ -13,8 +13,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* A process that makes threads faster than they are listed is listed so often. What they begin, the
- * events of their parents are inherited by. */
+/* Rounds of listing a process that makes threads faster than they are listed. Threads that are not
+ * listed inherit the events of the thread that made them. */
 #define MAX_ROUNDS 100
 
 /* The first is counted when a fault begins to be handled, the others when it has mapped a page. */
@@ -29,7 +29,8 @@ static int keep(struct page_faults *f, int fd)
 	return 0;
 }
 
-/* Off until it has its program: what inherits it then has it, too. */
+/* The event is off until it has its program: events inherited from it then have the program,
+ * too. */
 static int open_event(struct page_faults *f, pid_t tid, uint64_t kind)
 {
 	struct perf_event_attr attr = {
@@ -69,7 +70,7 @@ static int attach_thread(struct page_faults *f, pid_t tid)
 	return 1;
 }
 
-/* Those that are new. Their number, or -errno. */
+/* Attaches to the threads that are not in `known`. Their number, or -errno. */
 static int attach_new(struct page_faults *f, DIR *tasks, struct map *known)
 {
 	int threads = 0;

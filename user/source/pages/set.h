@@ -31,8 +31,8 @@ void page_set_done(struct page_set *s); /* it is empty then */
 /* Adds `pages` pages; calls fn, if not NULL, for the runs of those that were not in the set. 0,
  * -ENOMEM or what fn returned: some of the pages have been added. */
 int page_set_add(struct page_set *s, uint64_t first, uint64_t pages, page_run_fn *fn, void *ctx);
-/* Removes pages likewise; fn: the runs of those that were in the set. 0 or what fn returned: all
- * have been removed nevertheless. */
+/* Removes `pages` pages; calls fn, if not NULL, for the runs of those that were in the set. 0, or
+ * what fn returned: all have been removed nevertheless. */
 int page_set_remove(struct page_set *s, uint64_t first, uint64_t pages, page_run_fn *fn, void *ctx);
 /* The runs of pages of a range that are in a and, if b is not NULL, not in b. */
 int page_set_each(const struct page_set *a, const struct page_set *b, uint64_t first,

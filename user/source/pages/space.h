@@ -40,12 +40,12 @@ struct page_output {
 	uint64_t until_ns;
 	/* Queues an event. 0 or -errno. */
 	int (*emit)(void *ctx, const struct ebt_event *ev);
-	/* Receives all records that there are now, and says how many were dropped before (as
-	 * `dropped` of records counts them); -EAGAIN: not all. It may call page_user_*(). NULL:
-	 * there are no records. */
+	/* Receives all records that exist now. *dropped: the number of records dropped before, as
+	 * `dropped` of records counts them. -EAGAIN: not all were received. It may call
+	 * page_user_*(). NULL: there are no records. */
 	int (*drain)(void *ctx, uint32_t *dropped);
-	/* The mappings of a process, of which names are kept: see session/mappings.h. NULL: none
-	 * are. */
+	/* The named mappings of a process, to be kept: see session/mappings.h. NULL: none are
+	 * kept. */
 	struct mappings *(*mappings)(void *ctx, uint32_t process);
 	void *ctx;
 	struct page_counts counts;
@@ -71,7 +71,7 @@ struct page_space {
 	struct page_space *next;
 	struct page_user *users;
 	uint64_t mm;		   /* 0: no record has named it yet */
-	struct page_set mapped;	   /* of which the last event is an ALLOC */
+	struct page_set mapped;	   /* pages with an ALLOC as their last event */
 	struct page_set lazy;	   /* disjoint: given back by MADV_FREE, may be mapped */
 	enum ebt_page_cause cause; /* of pages that the first check finds; then 0 */
 	uint64_t last_ns;	   /* of its events */
@@ -115,9 +115,9 @@ int page_space_touch(struct page_space *s, uint64_t first, uint64_t pages);
  * returned. 0 or -ENOMEM. */
 int page_space_enter(struct page_space *s, const struct ebt_page_record *rec, uint64_t first,
 		     uint64_t pages);
-/* It has returned, at ts. Likewise. */
+/* The thread's system call has returned, at ts. 0 or -ENOMEM. */
 int page_space_leave(struct page_space *s, uint32_t tid, uint64_t ts);
 /* Touches what calls may be removing at the end of a check. The return of a call may be among the
- * records that were dropped since: such a call is forgotten. Likewise. */
+ * records that were dropped since: such a call is forgotten. 0 or -ENOMEM. */
 int page_space_touch_calls(struct page_space *s, uint32_t dropped);
 #endif

@@ -18,7 +18,7 @@
 /* Of /proc/PID/maps: a program may have very many. */
 #define MAPPINGS_READ_MAX 4096
 
-/* What the page tables hold. */
+/* Pages in the page tables. */
 struct found {
 	uint32_t page_bytes;
 	struct page_set mapped, file, huge, swapped;
@@ -51,7 +51,8 @@ static int add_to(void *set, uint64_t first, uint64_t pages)
 	return page_set_add(set, first, pages, NULL, NULL);
 }
 
-/* Where records have come meanwhile, what they say is found. */
+/* Takes the state of ranges that records have touched since the check began from the records, not
+ * from the page tables. */
 static int believe_records(const struct page_space *s, struct found *f)
 {
 	int err = 0;
@@ -289,7 +290,7 @@ static void put_space(struct page_spaces *ps, struct page_space *s)
 		free_space(ps, s);
 }
 
-/* Whoever leaves last takes the pages with it. */
+/* Removes a user from its space. The last user frees the pages. 0 or an error of emit(). */
 static int leave(struct page_spaces *ps, struct page_user *u, uint64_t ts)
 {
 	struct page_space *s = u->space;
@@ -463,7 +464,7 @@ static int note_touched(struct page_space *s, const struct ebt_page_record *rec,
 							    : 0;
 }
 
-/* What a thread is about to remove, may be removing while the page tables are read. */
+/* Notes a system call that removes pages: it may remove them while the page tables are read. */
 static int note_call(struct page_space *s, const struct ebt_page_record *rec, struct range r)
 {
 	switch (rec->head.site) {

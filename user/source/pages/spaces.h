@@ -4,10 +4,10 @@
  * that unmap, return or move pages, and reconciles what these do not show by reading the page
  * tables (proc/pagemap.h). A page is in one of three states:
  *
- *	state		-> ALLOC			-> FREE			-> SCAVENGE
- *	mapped		-				unmapped, gone		given back by madvise()
- *	given back	fault, found written again	-			-
- *	neither		fault, found mapped		-			-
+ *	state		-> ALLOC			-> FREE		-> SCAVENGE
+ *	mapped		-				unmapped, gone	given back by madvise()
+ *	given back	fault, found written again	-		-
+ *	neither		fault, found mapped		-		-
  *
  * After MADV_FREE a page is given back, but mapped until the kernel needs it (`lazy`). Each event
  * changes the state, and the times of a space's events never go back.
@@ -46,12 +46,13 @@ void page_spaces_done(struct page_spaces *ps);
  * -ENOMEM. */
 int page_user_begin(struct page_spaces *ps, struct page_user *u, pid_t pid, uint32_t process,
 		    enum ebt_page_cause cause);
-/* The same, of the child of a vfork, which uses its parent's until it calls exec. */
+/* As page_user_begin(), for the child of a vfork: it uses the space of its parent until it calls
+ * exec. */
 int page_user_share(struct page_spaces *ps, struct page_user *u, pid_t pid, uint32_t process,
 		    struct page_user *parent);
-/* It has called exec. mm: see struct ebt_page_record. 0 or an error of emit(). */
+/* The process has called exec. mm: see struct ebt_page_record. 0, -ENOMEM or an error of emit(). */
 int page_user_exec(struct page_spaces *ps, struct page_user *u, uint64_t mm, uint64_t ts);
-/* It has ended; nothing if it uses no space. Likewise. */
+/* The process has ended; does nothing if it uses no space. 0 or an error of emit(). */
 int page_user_end(struct page_spaces *ps, struct page_user *u, uint64_t ts);
 int page_user_receive(struct page_spaces *ps, struct page_user *u,
 		      const struct ebt_page_record *rec);

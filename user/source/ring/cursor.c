@@ -179,8 +179,8 @@ static size_t decode_batch(struct ebt_cursor *c, struct ebt_event *ev, size_t ca
 }
 
 /*
- * Events up to cap, of one ring and one piece of it, so that payloads stay where they are. *updated
- * is whether this call has updated the rings; 0: nothing is left since then.
+ * Returns up to cap events, of one ring and one piece of it, so that payloads stay where they are.
+ * *updated: this call has updated the rings. 0: no event is left since the update.
  */
 static ssize_t next_events(struct ebt_cursor *c, struct ebt_event *ev, size_t cap, bool *updated)
 {
@@ -335,7 +335,7 @@ static int fail(char *reason, const char *name, int err)
 
 static void choose_release(struct ebt_cursor *c, enum ebt_release release)
 {
-	/* A process may hold an OCaml and our producer at once: the file knows whose it is. */
+	/* A process may have OCaml's and our producer at once: the file shows which one made it. */
 	if (c->reader.has_ext)
 		release = EBT_RELEASE_EBTRACE;
 	if (release == EBT_RELEASE_AUTO) {

@@ -40,7 +40,7 @@ struct ebt_event cursor_repair_event(const struct ebt_cursor *c, uint32_t i);
  * (cursor_ring.notice). 1: all rings were read; 0: not all; -errno.
  */
 int cursor_update(struct ebt_cursor *c, bool all);
-/* Behind so many rings none was found in use. */
+/* The number of rings up to the last one that was found in use. */
 uint32_t cursor_used(const struct ebt_cursor *c);
 
 /* Memory of the cursor without that of ebt_cursor_poll() and ebt_cursor_read(). */

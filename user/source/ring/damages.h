@@ -34,7 +34,7 @@ void ring_damages_done(struct ring_damages *d);
 /* Sets *best to the damage of a file if that has the least number from `from` on so far. */
 void ring_damages_pick(struct file_damage *best, uint32_t from, uint32_t number,
 		       const struct ring_damage *damage);
-/* The same, of all in the list. */
+/* ring_damages_pick() for all files in the list. */
 void ring_damages_pick_kept(const struct ring_damages *d, struct file_damage *best, uint32_t from);
 
 #endif

@@ -8,9 +8,10 @@
 #include "proc/process.h"
 #include "session/versions.h"
 
-/* A writer that stays inside one event for so long is stopped, not slow. */
+/* A writer that is inside one event for longer counts as stopped, not as slow. */
 #define MAX_HOLD_NS 1000000000ull
-/* Producers take the first free ring. One that takes another is found after so long. */
+/* Period of looks that read all rings. The others read only the first ones: producers take the
+ * first free ring. */
 #define WHOLE_LOOK_NS 16000000ull
 /* Numbers of threads of another namespace that are asked for: each reads the status of all
  * threads. */
@@ -61,8 +62,8 @@ void ring_file_free(struct ring_file *f)
 }
 
 /*
- * What this look says about the age of what may still come from a ring. A writer found inside an
- * event at the last look, and since then has published, is past that event.
+ * Updates safe_ns, the time before which no event can still appear in a ring. If a writer was
+ * inside an event at the last look and has published since, it has finished that event.
  */
 static void watch_ring(struct ring_watch *w, const struct cursor_ring *r, uint64_t update_ns)
 {
@@ -212,7 +213,7 @@ void ring_file_describe(const struct ring_file *f, struct process *ret)
 	memcpy(ret->runtime, info.runtime, sizeof(ret->runtime));
 	ret->traits = versions_traits(versions_by_release(info.release));
 	ret->traits.hides_user_events = false; /* its ring has them */
-	/* What the file has of one that has ended; one that lives may have another name by now. */
+	/* The file's name of the process, used if it has ended: a live process may have another. */
 	const struct ring_ext *ext = cursor_ext(f->cursor);
 	if (ext && !*ret->comm)
 		memcpy(ret->comm, ext->comm, sizeof(ext->comm));

@@ -40,13 +40,13 @@ struct ring_file {
 	uint64_t began_ns;  /* of a live file: no older event was returned when it was added */
 	uint32_t lanes;	    /* that have not ended */
 	uint64_t update_ns; /* of the last look */
-	uint64_t whole_ns;  /* the same, of all rings */
+	uint64_t whole_ns;  /* of the last look that read all rings */
 	uint64_t safe_ns;   /* none of its rings brings an older event */
 	uint32_t used;	    /* rings that `rings` is valid of */
 	double rate;	    /* as of struct ring_fill, at the last look; it falls by halves */
 	size_t bytes;	    /* taken from the budget */
 	struct ring_watch *rings;	/* max_domains */
-	uint8_t *named;			/* bits: user events whose name the session has */
+	uint8_t *named;			/* bits: user events with their name in the session */
 	uint64_t unread_words;		/* of rings that have no lane; not reported yet */
 	uint64_t ringless, ringless_ns; /* reported so far, and when */
 };
@@ -64,7 +64,7 @@ int ring_file_new(struct ebt_cursor *c, const char *name, uint32_t process, bool
 		  uint64_t began_ns, struct ring_file **ret);
 void ring_file_free(struct ring_file *f);
 
-/* True if its rings are to be looked at: one is filled by a 32nd by now, if it fills as it did
+/* True if its rings must be read: a 32nd of one is filled by now, if it fills as fast as before
  * (polls come for each 16th, some early), or idle_ns have passed since the last look. */
 bool ring_file_is_due(const struct ring_file *f, uint64_t now_ns, uint64_t idle_ns);
 /* Reads the position of every ring that may be in use. False: the file cannot be read; noted as
@@ -76,7 +76,7 @@ bool ring_file_has_news(const struct ring_file *f, uint32_t domain);
 /* The owners of its rings are to be known. Without effect if it does not have the number that the
  * process has in its own pid namespace. */
 void ring_file_know_threads(struct ring_file *f, pid_t pid);
-/* Adds to *o who owns a ring, by the last look at it. */
+/* Adds the owner that the last look has found in a ring to *o. */
 void ring_file_look_at_owner(struct ring_file *f, uint32_t domain, struct ring_owners *o);
 
 /* Counts a damage; the first one of a file is kept for the report. */

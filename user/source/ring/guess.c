@@ -54,7 +54,7 @@ enum ebt_release ring_guess_release(int fd, const char *name)
 	struct ebt_cursor *c;
 	struct evidence e = {0};
 	fd = dup(fd);
-	/* As 5.5, whose numbers are canonical: each event then has the number that is in the
+	/* As 5.5, which has canonical numbers: each event then has the number that is in the
 	 * file. */
 	if (fd < 0 || ebt_cursor_open_fd(fd, name, EBT_RELEASE_OCAML_5_5, &c, NULL))
 		return EBT_RELEASE_AUTO;

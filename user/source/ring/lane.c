@@ -254,7 +254,7 @@ static uint32_t decode_batch(struct ring_lane *lane, bool ended, struct ebt_even
 	return 0;
 }
 
-/* How many of the events, whose times never go back, are no later than `until_ns`. */
+/* The number of events no later than `until_ns`. Their times never go back. */
 static uint32_t count_until(const struct ebt_event *ev, uint32_t n, uint64_t until_ns)
 {
 	while (n && ev[n - 1].ts > until_ns)

@@ -33,9 +33,9 @@ static inline void ring_budget_release(struct ring_budget *b, size_t bytes)
 struct ring_file;
 
 struct ring_segment {
-	struct cursor_fetch
-		what; /* what is missing before it, and its place; words: what is left */
-	bool begun;   /* the decoder knows the hole before it */
+	/* What is missing before the segment, and its place; words: the number left. */
+	struct cursor_fetch what;
+	bool begun; /* the decoder knows the hole before it */
 };
 
 struct ring_lane {

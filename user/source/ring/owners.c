@@ -34,7 +34,7 @@ uint32_t ring_owners_next(struct ring_owners *o, uint64_t pos, bool spawns)
 	const struct ring_owner *now = o->at;
 	if (!o->count)
 		return 0;
-	/* Whoever was the first, an event that is the ring's first is of that one. */
+	/* The ring's first event is of its first owner. */
 	if (!pos)
 		o->generation = 1;
 	else if (spawns && o->generation)

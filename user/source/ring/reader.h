@@ -17,13 +17,13 @@
 struct cursor_ring {
 	uint64_t pos;  /* next word to fetch */
 	uint64_t head; /* as last read */
-	uint64_t tail; /* as last looked at; pos <= tail */
+	uint64_t tail; /* as last read; pos <= tail */
 	/* With an extension block: the writer was inside an event at the look. It is read before
 	 * tail: when it is false, all events older than the start of the look are below tail. */
 	bool writing;
 	bool notice; /* the next fetch reports damage, even without words */
-	/* With an extension block: as it was all the while from before tail was read until behind
-	 * it; generation 0: it changed, or is not known. owner: of that generation, also if it has
+	/* With an extension block: the generation that the header had both before and after tail
+	 * was read; 0: it changed, or is not known. owner: of that generation, also if it has
 	 * ended; 0: not known. */
 	uint64_t generation;
 	uint32_t owner;
@@ -44,8 +44,9 @@ struct cursor_fetch {
 
 /* What the headers of the file imply for a ring, beside struct cursor_ring. */
 struct ring_state {
-	bool history; /* words below head were overwritten before the first look, and none was read since:
-			 of the first fetch, what is overwritten meanwhile is one hole with them */
+	/* Words below head were overwritten before the first look, and none was read since: of the
+	 * first fetch, what is overwritten meanwhile is one hole with them. */
+	bool history;
 	bool insane; /* head and tail contradict; a window was guessed once */
 	bool restart;
 	uint64_t insane_head, insane_tail;

@@ -45,7 +45,7 @@ static int enter_event(struct session *s, struct ring_lane *lane, struct ebt_eve
 	return 0;
 }
 
-/* Of a ring whose events have ordinals. */
+/* True for an event or a loss of a ring with ordinals. */
 static bool is_counted(const struct ebt_event *ev)
 {
 	return ev->flags & EBT_F_SEQ || (ev->kind == EBT_LOST && ev->arg[0] != EBT_LOST_UNCOUNTED);
@@ -213,7 +213,7 @@ static uint32_t ring_lanes_put(struct ring_lanes *l, struct ring_lane *lane)
 	return number;
 }
 
-/* Frees a lane whose end has been read. */
+/* Frees a lane after its end was read. */
 static void ring_lanes_end(struct ring_lanes *l, uint32_t number)
 {
 	ring_lane_free(l->lane[number]);
@@ -232,8 +232,8 @@ static bool ring_lanes_begins_again(struct ring_lanes *l, uint32_t *ret)
 
 /* Stores of the writer may become visible this much after a clock read that follows them. */
 #define STORE_SLACK_NS 20000ull
-/* Rings that do not fill are looked at so often: each look costs system calls, and all of them have
- * one part of our time in so many. */
+/* Period of looks while rings do not fill. Each look costs system calls; all of them get at most
+ * 1/IDLE_SHARE of our time, if IDLE_MAX_NS permits. */
 #define IDLE_MIN_NS 1000000ull
 #define IDLE_MAX_NS 20000000ull
 #define IDLE_SHARE  4
@@ -252,9 +252,9 @@ struct ring_source {
 	struct ring_live live;
 	struct ring_lanes lanes; /* without lane 0 */
 	uint64_t safe_ns;
-	uint64_t scanned_ns; /* files that were there before have been added; 0: nobody says */
+	uint64_t scanned_ns; /* all files from before were added; 0: ring_source_scanned() unused */
 	struct ring_fill fill;
-	uint64_t idle_ns;      /* between looks at rings that do not fill */
+	uint64_t idle_ns;      /* period of looks while rings do not fill */
 	bool stopped, follows; /* follows: has had a live file, more may come */
 	bool ringless_seen, knows_threads;
 	bool reported_full;	   /* that the budget is used up */
@@ -394,7 +394,7 @@ static void close_if_done(struct ring_source *s, struct ring_file *f)
 	ring_file_free(f);
 }
 
-/* Removes the files of which all words are fetched. */
+/* Removes the files that have no words to be fetched any more. */
 static void drop_finished(struct ring_source *s)
 {
 	uint32_t kept = 0;
@@ -416,7 +416,8 @@ static void set_idle(struct ring_source *s, uint64_t idle_ns)
 	s->idle_ns = idle_ns > IDLE_MIN_NS ? idle_ns : IDLE_MIN_NS;
 }
 
-/* Looks at the files that are due, and makes lanes for what they found. 0 or -ENOMEM. */
+/* Reads the positions of the files that are due, and makes lanes for rings that are in use. 0 or
+ * -ENOMEM. */
 static int look_at_files(struct ring_source *s, uint64_t begin_ns)
 {
 	uint64_t idle_ns = s->idle_ns, now = begin_ns;
@@ -626,7 +627,7 @@ static bool has_room(struct ring_source *s)
 	return true;
 }
 
-/* An exec leaves the file of the program before, whose memory is gone: files are not added up. */
+/* An exec leaves the file of the program before, but not its memory: files are not added up. */
 static void measure(struct process *p, const struct ebt_cursor *c)
 {
 	uint64_t bytes = cursor_touched_bytes(c);

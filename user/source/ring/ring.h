@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The source of ring files: of running processes, whose rings are emptied at poll(), those that do
- * not fill at every few, and of files at rest. One lane for each ring that was ever used, and lane
- * 0 for the losses of threads that found no ring.
+ * The source of ring files, live (of running processes) and at rest. poll() empties live rings, and
+ * those that do not fill only at every few calls. One lane for each ring that was ever used, and
+ * lane 0 for the losses of threads that found no ring.
  *
  * poll() copies words out of the rings, fast and without waiting; read() decodes them. Between the
  * two each lane has a backlog. The memory of files and lanes is counted in one budget, so a file
@@ -10,7 +10,7 @@
  * words that are then overwritten, or left at the end, are reported as lost.
  *
  * Time: with a live ring no event is returned that is younger than the source's safe time. No event
- * older than the safe time can still appear: neither from a ring whose writer is inside an event,
+ * older than the safe time can still appear: neither from a ring with its writer inside an event,
  * nor from a process or a ring that is found RING_SLACK_NS after it began.
  */
 #ifndef SOURCE_RING_RING_H
@@ -61,8 +61,8 @@ void ring_source_missed(struct ring_source *s, uint32_t process, uint64_t since_
  * reported as lost. Before the first poll.
  */
 void ring_source_ringless_seen(struct ring_source *s);
-/* Events of live rings have the thread that wrote them, where the ring says who owns it. Before the
- * first file. */
+/* Events of live rings have the thread that wrote them, where the ring records its owner. Before
+ * the first file. */
 void ring_source_know_threads(struct ring_source *s);
 /*
  * All ring files that there were at this time (CLOCK_MONOTONIC, ns) have been added, but for those
@@ -74,13 +74,12 @@ void ring_source_scanned(struct ring_source *s, uint64_t scanned_ns);
 void ring_source_measure(struct ring_source *s, uint32_t process);
 /* The process no longer writes to its rings: their words are fetched once more, then they end. */
 void ring_source_finish(struct ring_source *s, uint32_t process);
-/* Files whose descriptors are open: live ones, and others until they are read to their end. */
+/* Files with an open descriptor: live ones, and others until they are read to their end. */
 uint32_t ring_source_open_files(const struct ring_source *s);
 /* The ring that filled fastest, by the looks since the last call. */
 struct ring_pace {
-	uint64_t
-		/* time in which all of it is overwritten; UINT64_MAX: no word was written */
-		lap_ns;
+	/* Time in which all of it is overwritten; UINT64_MAX: no word was written. */
+	uint64_t lap_ns;
 	double fill; /* the share of it that was written from one look to the next; 1: a loss */
 };
 void ring_source_pace(struct ring_source *s, struct ring_pace *ret);

@@ -16,7 +16,7 @@ static bool reads_call(const struct c_stack_of *of, uint64_t address)
 {
 	uint8_t code[RETURN_ADDRESS_BYTES];
 	struct code_memory memory;
-	/* What is in no file was made at run time. */
+	/* Code outside of files was made at run time: it cannot be read. */
 	if (!code_frames_memory(of->frames, of->map, of->pid, address, &memory))
 		return true;
 	return code_memory_read(&memory, address - sizeof(code), code, sizeof(code)) ==
@@ -34,7 +34,7 @@ bool c_stack_is_return(const struct c_stack_of *of, uint64_t address)
 	const uint64_t *known = map_get(&c->known, address);
 	if (known)
 		return *known == CALL;
-	/* What is mapped soon is code then. */
+	/* Not kept: the address may be mapped later. */
 	if (!code_frames_is_code(of->frames, of->map, of->pid, address))
 		return false;
 	bool is_call = reads_call(of, address);

@@ -20,7 +20,7 @@
 
 #define READ_NS	     100000000u
 #define READ_SOON_NS 1000000u /* for an address that is in no mapping */
-#define READ_SHARE   16	      /* of the time goes to reading at most, 1 part in so many */
+#define READ_SHARE   16	      /* reading gets at most 1/READ_SHARE of the time */
 #define EARLY_READS  16	      /* of a process that maps its libraries, without a pause */
 #define MAX_MAPPINGS 65536
 /* A program may claim any addresses: beyond this nothing more is resolved. */
@@ -29,7 +29,7 @@
 #define MAX_OFFSET (1ull << 47)
 
 #define LIBRARY_DEPTH 4		 /* frames from the marker to the program at most */
-#define OF_LIBRARY    UINT32_MAX /* stands for a frame of libebtrace-probes */
+#define OF_LIBRARY    UINT32_MAX /* in place of a frame of libebtrace-probes */
 
 static const char library[] = "ebt_"; /* with which its names begin */
 

@@ -15,7 +15,7 @@
 #include <sys/types.h>
 
 #define CODE_STACK_MAX 128 /* of more addresses the innermost */
-/* In place of the outermost address: a frame that says that the stack ends too early. */
+/* In place of the outermost address: a frame that reports that the stack ends too early. */
 #define CODE_CUT      UINT64_MAX
 #define CODE_CUT_NAME "[stack not whole]"
 /* And between two: that frames are missing there. */
@@ -39,18 +39,18 @@ struct code_map {
 /* Keeps the session. 0 or -ENOMEM. */
 int code_frames_new(struct session *session, struct code_frames **ret);
 void code_frames_free(struct code_frames *c); /* NULL is allowed */
-/* Processes' memory is read by this reader from now on, which outlives c. */
+/* From now on `memory` reads the memory of processes. It must outlive c. */
 void code_frames_read_by(struct code_frames *c, struct memory_reader *memory);
-/* Mappings of a process that has not begun yet, and of its children, are recorded: those that it
- * does not have any more are found, too. */
+/* Records the mappings of a process that has not begun yet, and of its children: code that they
+ * have unmapped is found, too. */
 void code_frames_record(struct code_frames *c, pid_t pid);
 /* False: nothing is known of where a process has its code. */
 bool code_frames_has_code(const struct code_frames *c, const struct code_map *map);
-/* Often, so that no record of a mapping is lost. */
+/* Reads the recorded mappings. To be called often, or records are lost. */
 void code_frames_poll(struct code_frames *c);
 /*
- * Lookups that take long are put off from now on, or not any more: what is returned of them means
- * nothing, and code_frames_waits() is true. The same call later may have its answer.
+ * puts_off: from now on lookups that take long are put off: their results mean nothing, and
+ * code_frames_waits() is true. The same call later may have its answer.
  */
 void code_frames_put_off(struct code_frames *c, bool puts_off);
 /* A lookup was put off since the last call. */
@@ -76,8 +76,8 @@ struct code_stack {
 
 /*
  * The stack without the innermost frames that are of libebtrace-probes. It is valid until the next
- * stacks_reclaim() unless it is held. An address that is in no mapping makes them be read again. 0 or
- * -ENOMEM.
+ * stacks_reclaim() unless it is held. If an address is in no mapping, the mappings are read again.
+ * 0 or -ENOMEM.
  */
 int code_frames_stack(struct code_frames *c, struct code_map *map, pid_t pid,
 		      const struct code_stack *s, uint32_t *ret);
@@ -96,8 +96,8 @@ struct code_position {
 /* How a return address is resolved that has positions of its own. */
 struct code_lookup {
 	uint16_t variant; /* addresses have different positions in each; below 2^15 */
-	/* Writes the positions, the outermost first, FRAME_POSITIONS_MAX at most, whose strings are
-	 * valid until the next call. Their number; 0: as the symbols have it. */
+	/* Writes the positions, the outermost first, FRAME_POSITIONS_MAX at most. Their strings are
+	 * valid until the next call. Returns their number; 0: as the symbols have it. */
 	unsigned (*find)(void *ctx, struct code_memory *memory, struct code_position *ret);
 	void *ctx;
 };

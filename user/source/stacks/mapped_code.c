@@ -16,7 +16,7 @@
 #define PIDS	     (1u << 22) /* what the kernel's pid_max can be */
 #define GENERATIONS  64		/* of children in one mapped_code_read() */
 
-/* PERF_RECORD_MMAP2, whose path is behind it. */
+/* PERF_RECORD_MMAP2; the path is behind it. */
 struct mmap_record {
 	struct perf_event_header header;
 	uint32_t pid, tid;

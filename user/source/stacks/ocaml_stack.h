@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Stacks in the session of OCaml native code, whose frames have descriptors (bpf/abi.h). Frames are
- * named by the descriptors' debug information (runtime/ocaml/frames.h), else by symbols; glue that
- * the compiler makes is left out. A stack may have a frame outside of all others that is only a
- * name.
+ * Stacks of OCaml native code in the session. Frames have descriptors (bpf/abi.h). They are named
+ * by the descriptors' debug information (runtime/ocaml/frames.h), else by symbols; glue that the
+ * compiler makes is left out. A stack may have a frame outside of all others that is only a name.
  */
 #ifndef SOURCE_STACKS_OCAML_STACK_H
 #define SOURCE_STACKS_OCAML_STACK_H
@@ -26,7 +25,7 @@ struct ocaml_stack {
 	struct runtime_version version;
 	const char *outer;   /* the name of a frame outside of all others; NULL: none */
 	bool is_combined;    /* the innermost may make several allocations at once, */
-	uint64_t free_words; /* with so many words free above the trigger */
+	uint64_t free_words; /* with this number of words free above the trigger */
 	uint32_t words; /* set: of the object, if it is one of several; 0: the record has them */
 };
 
