@@ -243,6 +243,56 @@ static void test_memory(uint64_t gap_ns, const char *how)
 	free(r);
 }
 
+/* Of so many frames that no block has room for it: its event closes two. */
+static void push_deep(struct run *r, uint64_t after_ns)
+{
+	struct session *s = r->session;
+	struct frame_position at = {.function = strings_put(s->strings, "deep", 4)};
+	uint32_t frame = frames_put(s->frames, &(struct frame){.count = 1, .position = &at});
+	uint32_t stack = 0;
+	for (uint32_t i = 0; i < CAPTURE_STACKS + 1000; i++)
+		stack = stacks_push(s->stacks, stack, frame);
+	r->now += after_ns;
+	struct ebt_event ev = {.kind = EBT_BEGIN,
+			       .id = PHASE_domain_condition_wait,
+			       .ts = r->now,
+			       .process = 1,
+			       .pos = EBT_NO_POS,
+			       .cpu = EBT_NO_CPU};
+	session_put_stack(s, &ev, stack);
+	s->totals.events++;
+	s->totals.last_ns = ev.ts;
+	if (!r->err)
+		r->err = sink_events(r->sink, &ev, 1);
+}
+
+static void test_deep(void)
+{
+	struct trigger_options o = usual;
+	o.before_ns = BEFORE_NS / 50;
+	struct run *r = begin(&o);
+	uint64_t kept_late = 0;
+	bool whole = true, begins = true;
+	for (unsigned i = 0; i < 8; i++) {
+		push_span(r, PHASE_minor, 1000, SHORT_NS);
+		push_deep(r, 1000);
+		push(r, EBT_END, PHASE_domain_condition_wait, SHORT_NS);
+		for (unsigned k = 0; k < 100; k++)
+			push_span(r, PHASE_minor, 2 * BEFORE_NS / 100, SHORT_NS);
+		push_span(r, PHASE_major, 9000, LONG_NS);
+		uint64_t from = r->now - LONG_NS - o.before_ns;
+		push_span(r, PHASE_minor, 2 * AFTER_NS, SHORT_NS);
+		const struct part *p = &r->part[i];
+		kept_late += p->told.kept_ns > from;
+		whole &= r->parts == i + 1 && !p->faulty && !p->backwards;
+		begins &= p->first.ts <= from && p->first.ts + o.before_ns > from;
+	}
+	end(r);
+	ok(whole && !r->err, "captures behind stacks that fit no block are whole");
+	ok(!kept_late && begins, "and begin where they should");
+	free(r);
+}
+
 /* Its blocks are older than `before` when it ends. */
 static void test_long(void)
 {
@@ -372,6 +422,7 @@ int main(void)
 	test_oldest();
 	test_ten();
 	test_overlap();
+	test_deep();
 	test_memory(8000, "events of seconds");
 	test_memory(200, "events at full speed");
 	test_long();
