@@ -175,9 +175,9 @@ static void end_process(struct debuginfod *d)
 	close(d->socket);
 	/* We may lack the capability to kill another user's process; it then ends as its socket is
 	 * closed. */
-	if (!kill(d->pid, SIGKILL))
-		while (waitpid(d->pid, NULL, 0) < 0 && errno == EINTR)
-			;
+	int flags = kill(d->pid, SIGKILL) ? WNOHANG : 0;
+	while (waitpid(d->pid, NULL, flags) < 0 && errno == EINTR)
+		;
 	d->pid = 0;
 	d->socket = -1;
 }

@@ -45,7 +45,7 @@ static bool is_json(const uint8_t *head, size_t bytes)
 	size_t at = 1;
 	if (bytes < 2 || (head[0] != '{' && head[0] != '['))
 		return false;
-	while (at < bytes && strchr(" \t\r\n", head[at]))
+	while (at < bytes && head[at] && strchr(" \t\r\n", head[at]))
 		at++;
 	return at == bytes || (head[at] && strchr("{[]}\"", head[at]));
 }

@@ -18,7 +18,7 @@ struct loop {
 	struct loop_timer *timers; /* the next one first */
 	uint64_t fired_ns;	   /* timers up to this time have fired in this round */
 	bool stopped;
-	bool whole_ms; /* no epoll_pwait2(): waits are rounded up to a millisecond */
+	bool whole_ms; /* no epoll_pwait2(), or a filter: waits are rounded up to a millisecond */
 };
 
 int loop_new(struct loop **ret)
@@ -120,7 +120,7 @@ static int wait_ready(struct loop *l, uint64_t wait_ns)
 			.tv_nsec = (long)(wait_ns % 1000000000u),
 		};
 		int n = epoll_pwait2(l->epoll_fd, l->ready, READY_MAX, &ts, NULL);
-		if (n >= 0 || errno != ENOSYS)
+		if (n >= 0 || (errno != ENOSYS && errno != EPERM))
 			return n;
 		l->whole_ms = true;
 	}

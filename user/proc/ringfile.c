@@ -286,7 +286,7 @@ bool ringfile_is_being_written(int fd, bool nameless)
 		     (h.custom_events_offset || nameless);
 	int64_t age_ns = (int64_t)clock_ns(CLOCK_REALTIME) -
 			 ((int64_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec);
-	return !whole && age_ns < HEADER_NS;
+	return !whole && age_ns > -HEADER_NS && age_ns < HEADER_NS;
 }
 
 void ringfile_close(struct ringfile *r)

@@ -149,7 +149,8 @@ static bool is_due(const struct everyone *e, struct bystander *b, uint64_t now)
 }
 
 /* since_ns: from then on it was not watched, if it did anything; 0: from before the run. A child of
- * a traced process is there already, if its fork was reported. 0 or -errno. */
+ * a traced process is there already, if its fork was reported. 0; 1: there is no
+ * descriptor for it; or -errno. */
 static int trace(struct everyone *e, pid_t pid, uint64_t since_ns, bool was_there)
 {
 	int err = traced_add_found(e->traced, pid, 0);
@@ -164,7 +165,7 @@ static int trace(struct everyone *e, pid_t pid, uint64_t since_ns, bool was_ther
 		messages_at(&e->engine->session->messages, LOG_NORMAL,
 			    "not all processes are traced: %s", strerror(-err));
 	e->starved = true;
-	return 0;
+	return 1;
 }
 
 void everyone_executed(struct everyone *e, pid_t pid, uint64_t ts)
@@ -179,13 +180,13 @@ static int look_at_executed(struct everyone *e)
 	int err = 0;
 	for (uint32_t i = 0; i < e->executed_count; i++) {
 		struct executed x = e->executed[i];
-		if (!err && !traced_find(e->traced, x.pid) && can_be_traced(e, x.pid))
+		if (err >= 0 && !traced_find(e->traced, x.pid) && can_be_traced(e, x.pid))
 			err = trace(e, x.pid, x.ts, false);
 		else if (now_ns() < x.ts + EXEC_NS)
 			e->executed[left++] = x;
 	}
 	e->executed_count = left;
-	return err;
+	return err < 0 ? err : 0;
 }
 
 /* What is known of a process, of the pass before. */
@@ -219,7 +220,10 @@ static int look_at(pid_t pid, void *ctx)
 		return -ENOMEM;
 	if (!is_due(e, b, now_ns()) || !can_be_traced(e, pid))
 		return 0;
-	return trace(e, pid, unwatched_since(e, b), b->was_there);
+	int err = trace(e, pid, unwatched_since(e, b), b->was_there);
+	if (err > 0)
+		b->vm_bytes = 0; /* it is due again */
+	return err < 0 ? err : 0;
 }
 
 int everyone_scan(struct everyone *e)

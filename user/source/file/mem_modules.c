@@ -124,7 +124,7 @@ static int open_symbols(struct mem_modules *m, struct module *one, const struct 
 	}
 	if (fd >= 0)
 		close(fd);
-	else if (*one->path == '/')
+	else if (*one->path == '/' && !is_one_more)
 		m->changed = one->path;
 	return err;
 }
