@@ -1,40 +1,19 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "base/histogram.h"
 
+#include "base/buckets.h"
+
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define BUCKETS (1u << HISTOGRAM_BITS)
-#define PAGE	64u /* buckets */
-#define PAGES	(BUCKETS / PAGE)
+#define PAGE  64u /* buckets */
+#define PAGES (BUCKETS_COUNT / PAGE)
 
 struct histogram_group {
 	uint64_t *pages[PAGES]; /* NULL: no value */
 };
-
-/*
- * Group 0 is [0, BUCKETS), group g > 0 is [BUCKETS << (g - 1), BUCKETS << g): its buckets are
- * 1 << (g - 1) wide, so those of groups 0 and 1 hold one value each.
- */
-static unsigned group_of(uint64_t v)
-{
-	return v < BUCKETS ? 0 : 64 - HISTOGRAM_BITS - (unsigned)__builtin_clzll(v);
-}
-
-static unsigned bucket_of(uint64_t v, unsigned group)
-{
-	return (unsigned)(group ? v >> (group - 1) : v) & (BUCKETS - 1);
-}
-
-static uint64_t middle_of(unsigned group, unsigned bucket)
-{
-	if (!group)
-		return bucket;
-	uint64_t width = 1ull << (group - 1);
-	return ((uint64_t)(BUCKETS + bucket) << (group - 1)) + (width - 1) / 2;
-}
 
 void histogram_done(struct histogram *h)
 {
@@ -77,7 +56,7 @@ static const uint64_t *page_of(const struct histogram *h, unsigned g, unsigned p
 
 uint64_t *histogram_place(struct histogram *h, uint64_t v)
 {
-	unsigned g = group_of(v), bucket = bucket_of(v, g);
+	unsigned g = buckets_group_of(v), bucket = buckets_bucket_of(v, g);
 	struct histogram_group *group = h->groups[g];
 	uint64_t *page = group ? group->pages[bucket / PAGE] : NULL;
 	if (!page)
@@ -151,7 +130,7 @@ static uint64_t value_of_rank(const struct histogram *h, uint64_t rank)
 		const uint64_t *page = page_of(h, i / PAGES, i % PAGES);
 		for (unsigned k = 0; page && k < PAGE; k++) {
 			if (rank <= page[k])
-				return middle_of(i / PAGES, i % PAGES * PAGE + k);
+				return buckets_middle_of(i / PAGES, i % PAGES * PAGE + k);
 			rank -= page[k];
 		}
 	}

@@ -11,8 +11,9 @@
 
 #include <stdint.h>
 
-#define HISTOGRAM_BITS	 10 /* log2 of the buckets of a power of two */
-#define HISTOGRAM_GROUPS (64 - HISTOGRAM_BITS + 1)
+#include "base/buckets.h"
+
+#define HISTOGRAM_GROUPS BUCKETS_GROUPS
 /* The argument of histogram_at() that stands for 100 %. */
 #define HISTOGRAM_WHOLE 1000000u
 
