@@ -15,6 +15,7 @@
 #include "session/origin.h"
 #include "session/processes.h"
 #include "session/stacks.h"
+#include "session/tally.h"
 #include "session/timebase.h"
 #include "session/totals.h"
 #include <ebtrace/event.h>
@@ -47,6 +48,7 @@ struct session {
 	struct stacks *stacks;
 	uint32_t max_stack;   /* functions of a stack that formats show beside an event; 0: all */
 	uint64_t deep_frames; /* in deep backtraces that were read (memtrace_stacks.h) */
+	struct tally_reader tallies;   /* of numbers that were counted in place of events */
 	struct session_tables *tables; /* private */
 };
 

@@ -28,6 +28,7 @@ struct stat_report {
 	const struct blame_sums *blame; /* NULL: not asked for, and nothing was counted */
 	unsigned cpus;			/* of the machine that the run was on; 0: not known */
 	bool verbose;			/* all percentiles and phases */
+	bool is_counted;		/* in the kernel: there were no events of phases */
 	/* Of one of several of a run: its moment. */
 	struct moment at;
 	bool has_open;			/* it has the next one, which may be NULL */

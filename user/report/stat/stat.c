@@ -8,6 +8,7 @@
 #include "report/stat/json.h"
 #include "report/stat/mmu.h"
 #include "report/stat/model/snapshot.h"
+#include "report/stat/model/tallies.h"
 #include "report/stat/text.h"
 
 #define STAT_BUFFER_BYTES 65536
@@ -27,6 +28,7 @@ struct stat {
 	struct stat_options opt;
 	struct buf buf;
 	struct stat_model model;
+	struct stat_tallies tallies;
 	struct stat_snapshot snapshot; /* the last one */
 	struct blame *blame;	       /* NULL: not asked for, and no probe stands at pauses */
 	struct histogram pauses;       /* of the line that is being counted */
@@ -136,6 +138,7 @@ static int put_report(struct stat *k, struct moment at)
 		.blame = k->opt.blame || blame->total.counted ? blame : NULL,
 		.cpus = k->opt.cpus,
 		.verbose = k->opt.verbose,
+		.is_counted = k->opt.counters,
 		.begin_ns = s->run_begin.known ? s->run_begin.ns : k->model.first.ns,
 		.at = {end_ns, k->opt.interval_ns != 0},
 		.has_open = k->opt.blame && k->opt.interval_ns,
@@ -155,6 +158,9 @@ static int put_report(struct stat *k, struct moment at)
 static int put_interval(void *ctx, uint64_t begin_ns, uint64_t end_ns)
 {
 	struct stat *k = ctx;
+	int err = stat_tallies_apply(&k->tallies, &k->model, end_ns);
+	if (err)
+		return err;
 	if (k->opt.json)
 		return put_report(k, moment_at(end_ns));
 	put_line(k, begin_ns, end_ns);
@@ -177,6 +183,20 @@ static bool has_probes(const struct ebt_event *ev, size_t n)
 	return ev < end;
 }
 
+/* With the tallies between them. */
+static int count_events(struct stat *k, const struct ebt_event *ev, size_t n)
+{
+	int err = 0;
+	while (n && !err) {
+		size_t next = stat_tallies_before(&k->tallies, ev, n);
+		err = next ? stat_model_events(&k->model, ev, next)
+			   : stat_tallies_apply(&k->tallies, &k->model, ev->ts);
+		ev += next;
+		n -= next;
+	}
+	return err;
+}
+
 static int stat_events(struct sink *base, const struct ebt_event *ev, size_t n)
 {
 	struct stat *k = (struct stat *)base;
@@ -185,7 +205,7 @@ static int stat_events(struct sink *base, const struct ebt_event *ev, size_t n)
 		err = blame_new(k->session, k->opt.longest, &k->blame);
 	if (!err && !k->opt.interval_ns) {
 		err = k->blame ? blame_events(k->blame, ev, n) : 0;
-		return err ? err : stat_model_events(&k->model, ev, n);
+		return err ? err : count_events(k, ev, n);
 	}
 	for (size_t i = 0; i < n && !err; i++) {
 		if (report_interval_ends(&k->interval, ev[i].ts))
@@ -193,7 +213,7 @@ static int stat_events(struct sink *base, const struct ebt_event *ev, size_t n)
 		if (!err && k->blame)
 			err = blame_events(k->blame, &ev[i], 1);
 		if (!err)
-			err = stat_model_events(&k->model, &ev[i], 1);
+			err = count_events(k, &ev[i], 1);
 	}
 	return err;
 }
@@ -202,15 +222,20 @@ static int stat_advance(struct sink *base, uint64_t now_ns)
 {
 	struct stat *k = (struct stat *)base;
 	bool passes = report_interval_is_live(&k->interval, k->session, now_ns);
-	return passes && report_interval_ends(&k->interval, now_ns) ? pass_intervals(k, now_ns) : 0;
+	int err = 0;
+	if (passes && report_interval_ends(&k->interval, now_ns))
+		err = pass_intervals(k, now_ns);
+	if (!err && now_ns != UINT64_MAX)
+		err = stat_tallies_apply(&k->tallies, &k->model, now_ns);
+	return err;
 }
 
-/* Shortly before a line ends it is recorded which threads are without a CPU. */
+/* Shortly before a line ends it is recorded which threads are without a CPU, and tallies are made. */
 static int stat_tick(struct sink *base, uint64_t now_ns)
 {
 	struct stat *k = (struct stat *)base;
 	uint64_t ahead = k->opt.interval_ns / 4 < OPEN_NS ? k->opt.interval_ns / 4 : OPEN_NS;
-	if (!k->opt.blame || !k->opt.interval_ns || !k->interval.next_ns ||
+	if (!(k->opt.blame || k->opt.counters) || !k->opt.interval_ns || !k->interval.next_ns ||
 	    k->open_of_ns == k->interval.next_ns || now_ns + ahead < k->interval.next_ns)
 		return 0;
 	k->open_of_ns = k->interval.next_ns;
@@ -222,6 +247,8 @@ static int stat_forget(struct sink *base, uint32_t process)
 {
 	struct stat *k = (struct stat *)base;
 	int err = k->blame ? blame_forget(k->blame, process) : 0;
+	if (!err)
+		err = stat_tallies_forget(&k->tallies, &k->model, process);
 	int forgotten = stat_model_forget(&k->model, process);
 	return err ? err : forgotten;
 }
@@ -247,6 +274,8 @@ static int stat_end(struct sink *base)
 	if (k->opt.interval_ns && k->session->run_begin.known && end->known)
 		err = pass_intervals(k, end->ns);
 	if (!err)
+		err = stat_tallies_apply(&k->tallies, &k->model, UINT64_MAX);
+	if (!err)
 		err = stat_model_end(&k->model, *end);
 	if (!err)
 		err = put_report(k, *end);
@@ -258,6 +287,7 @@ static void stat_free(struct sink *base)
 {
 	struct stat *k = (struct stat *)base;
 	stat_snapshot_done(&k->snapshot);
+	stat_tallies_done(&k->tallies);
 	stat_model_done(&k->model);
 	blame_free(k->blame);
 	histogram_done(&k->pauses);
@@ -268,6 +298,11 @@ static void stat_free(struct sink *base)
 static void stat_cancel(struct sink *base)
 {
 	((struct stat *)base)->cancelled = true;
+}
+
+void stat_take_tally(void *sink, struct tally *t)
+{
+	stat_tallies_add(&((struct stat *)sink)->tallies, t);
 }
 
 static const struct sink_ops stat_ops = {

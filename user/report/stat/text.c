@@ -394,6 +394,9 @@ void stat_text_report(struct buf *b, const struct stat_report *r)
 				     : " (--by process shows each)");
 		put_section(b, r->total, NULL, r->wall_ns, r->verbose);
 	}
+	if (r->is_counted)
+		buf_puts(b, "\n(counted in the kernel: when pauses were is not known, nor their "
+			    "parts)\n");
 	buf_puts(b, "\n");
 	if (!r->blame)
 		return;

@@ -46,7 +46,7 @@ static void add(uint32_t type, const void *records, size_t len, uint32_t raw, ui
 #define ADD(type, records, before, events) \
 	add(type, records, sizeof(records), sizeof(records), before, events)
 
-struct tally {
+struct seen {
 	int end;
 	unsigned events, items, damaged;
 	uint64_t lost, last_ns;
@@ -73,9 +73,9 @@ static uint64_t reached(const struct capture_item *item)
 	}
 }
 
-static struct tally read_file(void)
+static struct seen read_file(void)
 {
-	struct tally t = {0};
+	struct seen t = {0};
 	struct capture_reader *r;
 	struct capture_item item;
 	size_t at = 0, room;
@@ -117,7 +117,7 @@ static void test_heads(void)
 {
 	begin();
 	file[8] = 2;
-	struct tally t = read_file();
+	struct seen t = read_file();
 	ok(t.end == -EPROTO && t.fault.offset == 8, "another version is refused, with the place");
 	is_str(t.fault.expected, "version 1", "and it is said which one was expected");
 	begin();
@@ -144,7 +144,7 @@ static void test_later(void)
 	ADD(7, "a later block", 2, 0);
 	ADD(CAPTURE_BLOCK_EVENTS, longer, 2, 1);
 	ADD(CAPTURE_BLOCK_END, records, 3, 2);
-	struct tally t = read_file();
+	struct seen t = read_file();
 	ok(t.events == 5 && t.items == 1 && !t.lost && !t.damaged && t.stats.whole,
 	   "records, fields and blocks of a later program are skipped");
 	begin();
@@ -197,7 +197,7 @@ static void test_records(void)
 		add(CAPTURE_BLOCK_EVENTS, cases[i].records, cases[i].len, (uint32_t)cases[i].len, 2,
 		    4);
 		ADD(CAPTURE_BLOCK_END, good, 6, 2);
-		struct tally t = read_file();
+		struct seen t = read_file();
 		ok(!t.end && t.damaged == 1 && t.lost == 4 && t.events == 4, "%s is damage",
 		   cases[i].name);
 	}
@@ -301,7 +301,7 @@ static void test_limits(void)
 			begin();
 			add(CAPTURE_BLOCK_EVENTS, records, len, (uint32_t)len, 0, 0);
 			ADD(CAPTURE_BLOCK_END, nothing, 0, 0);
-			struct tally t = read_file();
+			struct seen t = read_file();
 			ok(!t.end && t.damaged == (k > 0) &&
 				   t.reached == (k ? rows[i].kept : rows[i].limit),
 			   "%llu %s: %s", (unsigned long long)counts[k], rows[i].name,
@@ -344,7 +344,7 @@ static void test_references(void)
 		begin();
 		add(CAPTURE_BLOCK_EVENTS, records, len, (uint32_t)len, 0, 0);
 		ADD(CAPTURE_BLOCK_END, nothing, 0, 0);
-		struct tally t = read_file();
+		struct seen t = read_file();
 		ok(!t.end && t.damaged == !rows[i].is_good && t.items == 3u + rows[i].is_good,
 		   "%s is %s", rows[i].name,
 		   rows[i].is_good ? "one of before" : "damage if it was not before");
@@ -408,7 +408,7 @@ static void test_bombs(void)
 	begin();
 	add(CAPTURE_BLOCK_EVENTS, zeroes, sizeof(zeroes), sizeof(zeroes), 0, 5);
 	ADD(CAPTURE_BLOCK_END, good, 5, 1);
-	struct tally t = read_file();
+	struct seen t = read_file();
 	ok(t.events == 1 && t.damaged == 1 && t.lost == 5,
 	   "a block that says that it holds more than 4 MiB is refused");
 	ok(!strcmp(t.fault.expected, "the head of a block"), "by its head");
@@ -448,7 +448,7 @@ static void test_heads_without_end(void)
 		capture_block_put(&b, file + file_len);
 		file_len += CAPTURE_BLOCK_BYTES;
 	}
-	struct tally t = read_file();
+	struct seen t = read_file();
 	ok(!t.end && t.damaged == 1, "a file of nothing but heads of long blocks ends");
 }
 
@@ -460,7 +460,7 @@ static void test_behind(void)
 	uint64_t end = file_len;
 	memcpy(file + file_len, "more", 4);
 	file_len += 4;
-	struct tally t = read_file();
+	struct seen t = read_file();
 	ok(t.events == 1 && t.damaged == 1 && t.fault.offset == end && t.stats.whole,
 	   "what stands behind the end is told");
 	begin();

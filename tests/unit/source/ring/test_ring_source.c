@@ -15,13 +15,13 @@
 #include "tests/unit/processes_fixture.h"
 #include "tests/unit/ring_forged.h"
 
-struct tally {
+struct seen {
 	size_t events, damage, lost;
 	uint64_t offset, lost_words, history_words;
 	int end; /* what the last read of lane 0 gave */
 };
 
-static void drain(struct source *s, struct tally *t)
+static void drain(struct source *s, struct seen *t)
 {
 	struct ebt_event ev[100];
 	source_poll(s);
@@ -43,7 +43,7 @@ static void test_live(struct session *session)
 {
 	struct ring_source *s;
 	struct ebt_cursor *c = NULL;
-	struct tally t = {0};
+	struct seen t = {0};
 	uint32_t we = PROCESS_UNKNOWN;
 	ok(!processes_of(&session->processes, (uint32_t)getpid(), &we) &&
 		   !ring_source_new(session, 1 << 20, &s) &&
@@ -140,7 +140,7 @@ static void test_truncated(struct session *session)
 {
 	struct ring_source *s;
 	struct ebt_cursor *c = NULL;
-	struct tally t = {0};
+	struct seen t = {0};
 	char path[] = "/tmp/ebtrace-source-XXXXXX", cmd[512];
 	int fd = mkstemp(path);
 	snprintf(cmd, sizeof(cmd), "cp '%s' '%s'", ebt_ring_path(), path);
@@ -166,7 +166,7 @@ static void test_truncated(struct session *session)
 static void test_many(struct session *session, size_t budget, int want_refused)
 {
 	struct ring_source *s;
-	struct tally t = {0};
+	struct seen t = {0};
 	int read = 0, refused = 0;
 	log_level = LOG_QUIET;
 	ring_source_new(session, budget, &s);
@@ -202,7 +202,7 @@ static void test_budget(struct session *session)
 		forged_ring(fd, &h, d, 1000 + d);
 	struct ring_source *s;
 	struct ebt_cursor *c;
-	struct tally t = {0};
+	struct seen t = {0};
 	ring_source_new(session, 0, &s); /* the least there is */
 	struct source *base = ring_source_base(s);
 	ok(!ebt_cursor_open(path, EBT_RELEASE_OCAML_5_3, &c, NULL) &&
@@ -213,7 +213,7 @@ static void test_budget(struct session *session)
 	is(t.lost, 1, "the others are told as one loss");
 	is(t.lost_words, 3 * (64 - t.events), "with the number of their words");
 	/* What was taken is given back: another file has as much room. */
-	struct tally again = {0};
+	struct seen again = {0};
 	ok(!ebt_cursor_open(path, EBT_RELEASE_OCAML_5_3, &c, NULL) &&
 		   !ring_source_add(s, c, "test", 8, RING_AT_REST),
 	   "a second file is added when the first is done");
@@ -256,7 +256,7 @@ static void test_steps(struct session *session, bool live)
 	int fd = large_file(path);
 	struct ring_source *s;
 	struct ebt_cursor *c;
-	struct tally t = {0};
+	struct seen t = {0};
 	uint32_t other = PROCESS_UNKNOWN;
 	if (ring_source_new(session, 16 << 20, &s) ||
 	    processes_of(&session->processes, 4711, &other) ||
@@ -288,7 +288,7 @@ static void test_unused(struct session *session)
 	struct ebt_ring_file h = forged_layout(128);
 	struct ring_source *s;
 	struct ebt_cursor *c;
-	struct tally t = {0};
+	struct seen t = {0};
 	uint32_t other = PROCESS_UNKNOWN;
 	int fd = mkstemp(path);
 	forged_file(fd, &h, false);
@@ -391,7 +391,7 @@ static void test_history(struct session *session, enum ring_use use, const char 
 	int fd = wrapped_file(path, &h, 600);
 	struct ring_source *s;
 	struct ebt_cursor *c;
-	struct tally t = {0};
+	struct seen t = {0};
 	uint32_t other = PROCESS_UNKNOWN;
 	if (ring_source_new(session, 16 << 20, &s) ||
 	    processes_of(&session->processes, 4713, &other) ||
@@ -505,7 +505,7 @@ static void test_shrinking(struct session *session)
 	for (int i = 0; i < 40; i++) {
 		/* The second of two begins anew, with one event. */
 		const struct ebt_ring_header r = {.tail = i % 2 ? 3 : 3 * LARGE_EVENTS};
-		struct tally t = {0};
+		struct seen t = {0};
 		forged_header(fd, &h, 0, &r);
 		usleep(RING_SLACK_NS / 1000);
 		drain(base, &t);

@@ -38,6 +38,7 @@ void stat_lanes_free(struct stat_process *p)
 	for (struct stat_lane *l = p->lanes, *next; l; l = next) {
 		next = l->next;
 		pauses_done(&l->pauses);
+		histogram_done(&l->tallied);
 		free(l);
 	}
 	p->lanes = NULL;

@@ -68,7 +68,8 @@ struct stat_lane {
 	uint64_t minors;	  /* begins of `minor` */
 	uint64_t heap_words, pool_words, large_words; /* last values */
 	uint64_t heap_counted;			      /* its part of the process's heap_sum */
-	struct stat_lane_mutator *mutator;	      /* NULL: not asked for, or no event yet */
+	struct histogram tallied; /* pauses that are held (tallies.h), in place of pauses.held */
+	struct stat_lane_mutator *mutator; /* NULL: not asked for, or no event yet */
 
 	/* Of sets.c. */
 	struct stat_class *class;

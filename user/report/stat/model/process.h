@@ -45,6 +45,7 @@ struct stat_process {
 	uint64_t unwatched_since_ns, unwatched_ns; /* the last time without probes, until then */
 	uint64_t wall_ns;			   /* once it has ended */
 	uint64_t heap_sum;			   /* last values of all lanes */
+	uint64_t heap_ns;			   /* of the last value that came in a tally */
 	uint32_t majors_open, compactions_open;	   /* domains that take part now */
 	struct stat_numbers numbers;
 	struct stat_process_mutator *mutator; /* as of a lane */

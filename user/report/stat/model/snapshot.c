@@ -81,14 +81,21 @@ static int copy_lanes(const struct stat_process *p, struct process_copy *ret)
 		copy_lane(l, ret, ret->waiting + waits * PAUSE_CLOCK_WAITING, to);
 		waits += to->pauses.clock.waiting != NULL;
 		to->next = l->next ? to + 1 : NULL;
-		held |= to->pauses.held_count != 0;
+		held |= to->pauses.held_count || to->tallied.count;
 	}
 	ret->process.lanes = ret->lanes;
 	if (!held)
 		return 0;
+	struct histogram *whole = &ret->process.numbers.pauses.whole;
 	ret->has_histogram = true;
-	ret->process.numbers.pauses.whole = (struct histogram){0};
-	return histogram_copy(&ret->process.numbers.pauses.whole, &p->numbers.pauses.whole);
+	*whole = (struct histogram){0};
+	int err = histogram_copy(whole, &p->numbers.pauses.whole);
+	for (uint32_t i = 0; i < n && !err; i++) {
+		struct stat_lane *l = &ret->lanes[i];
+		l->pauses.count += l->tallied.count;
+		err = histogram_merge(whole, &l->tallied);
+	}
+	return err;
 }
 
 static int copy_process(const struct stat_model *m, const struct stat_process *p, struct moment now,
