@@ -22,6 +22,7 @@ enum ebt_record_type {
 	EBT_RECORD_OFFCPU = 6,	/* struct ebt_offcpu_record; site: enum ebt_offcpu_reason */
 	EBT_RECORD_STACK = 7,	/* struct ebt_stack_record; site: enum ebt_stack_frames */
 	EBT_RECORD_THREAD = 8,	/* struct ebt_thread_record */
+	EBT_RECORD_LANE = 9,	/* struct ebt_lane_record */
 };
 
 /*
@@ -372,6 +373,15 @@ struct ebt_thread_record {
 	struct ebt_record head;
 	uint64_t ts;
 	uint32_t dropped, reserved;
+};
+
+/* The events of a lane are counted (counts.h), from this one on. */
+struct ebt_lane_record {
+	struct ebt_record head;
+	uint64_t ts;
+	uint32_t dropped;
+	uint32_t where, exec; /* of its key */
+	uint32_t release;     /* as in struct ebt_ocaml_record; 0: our own probes */
 };
 
 /*

@@ -6,6 +6,7 @@
  * which may be hostile: they are copied, never trusted.
  */
 #include "channel.bpf.h"
+#include "counts.bpf.h"
 #include "pause.bpf.h"
 #include "phases.bpf.h"
 #include "registers.bpf.h"
@@ -119,6 +120,52 @@ static __always_inline int control(const struct pt_regs *regs, uint64_t cookie, 
 	return 0;
 }
 
+/* Of a thread without a ring the number is EBT_NO_DOMAIN. */
+static __always_inline struct count_hit count_of(const struct pt_regs *regs, uint64_t cookie,
+						 uint64_t ts)
+{
+	uint16_t ring = (uint16_t)REGS_RING(regs);
+	return (struct count_hit){
+		.key = {.slot = (uint32_t)(cookie >> 16),
+			.where = ring == EBT_NO_DOMAIN ? EBT_COUNT_THREAD | pidns_current_thread()
+						       : ring,
+			.exec = count_exec(bpf_get_current_task_btf())},
+		.row = count_row(0, (uint32_t)REGS_ID(regs)),
+		.ts = ts,
+	};
+}
+
+/* Between the events of a ring that come as records others would be missing. */
+static __always_inline void emit_alone(const struct pt_regs *regs, uint64_t cookie, uint64_t ts)
+{
+	struct ebt_marker_record *rec = bpf_ringbuf_reserve(&ebt_channel, sizeof(*rec), 0);
+	if (!rec) {
+		channel_drop_event(EBT_NO_POS);
+		return;
+	}
+	fill(rec, regs, cookie, ts);
+	rec->pos = EBT_NO_POS;
+	bpf_ringbuf_submit(rec, BPF_RB_NO_WAKEUP);
+}
+
+static __always_inline int count(const struct pt_regs *regs, uint64_t cookie, uint64_t ts)
+{
+	struct count_hit hit = count_of(regs, cookie, ts);
+	uint32_t id = (uint32_t)REGS_ID(regs);
+	switch ((uint16_t)cookie) {
+	case EBT_BEGIN:
+		return count_begin(&hit);
+	case EBT_END:
+		return count_end(&hit);
+	case EBT_COUNTER:
+		return count_counter(&hit, id, REGS_VALUE(regs));
+	case EBT_LIFECYCLE:
+		emit_alone(regs, cookie, ts);
+		return count_lifecycle(&hit, id);
+	}
+	return 0;
+}
+
 SEC("uprobe")
 int ebt_marker(struct pt_regs *regs)
 {
@@ -126,6 +173,8 @@ int ebt_marker(struct pt_regs *regs)
 	uint64_t ts = clock_of_program(REGS_TS(regs));
 	uint16_t site = (uint16_t)cookie;
 
+	if (ebt_counting && site < EBT_SITE_CONTROL)
+		return count(regs, cookie, ts);
 	if (stack_wanted(0, site, (uint32_t)REGS_ID(regs)))
 		stack_emit_c(regs, (uint32_t)(cookie >> 16), ts);
 	if (site == EBT_BEGIN)

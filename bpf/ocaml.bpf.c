@@ -5,6 +5,7 @@
  * event, and no record is made here. The thread's domain is read from the runtime's thread-local
  * state. All addresses come from the traced program: they are copied from, never trusted.
  */
+#include "counts.bpf.h"
 #include "ocaml_stack.bpf.h"
 #include "pause.bpf.h"
 #include "phases.bpf.h"
@@ -349,6 +350,35 @@ static __always_inline int leave_to_ring(struct thread_state *known, struct task
 	return 0;
 }
 
+static __always_inline int count(const struct pt_regs *regs, uint16_t site, uint64_t ts,
+				 const struct thread *t)
+{
+	uint32_t tid = (uint32_t)bpf_get_current_pid_tgid(), id = (uint32_t)REGS_CALL_0(regs);
+	struct count_hit hit = {
+		.key = {.slot = t->slot,
+			.where = t->domain == EBT_NO_DOMAIN
+					 ? EBT_COUNT_THREAD | pidns_current_thread()
+					 : t->domain,
+			.exec = (uint32_t)t->exec_id},
+		.tid = tid,
+		.release = t->release,
+		.row = count_row(t->release - FIRST_RELEASE, id),
+		.ts = ts,
+	};
+	switch (site) {
+	case EBT_OCAML_BEGIN:
+		return count_begin(&hit);
+	case EBT_OCAML_END:
+		return count_end(&hit);
+	case EBT_OCAML_COUNTER:
+		return count_counter(&hit, id, REGS_CALL_1(regs));
+	case EBT_OCAML_LIFECYCLE:
+		emit(regs, ts, EBT_OCAML_LIFECYCLE, EBT_LIFECYCLE, t);
+		return count_lifecycle(&hit, id);
+	}
+	return 0;
+}
+
 SEC("uprobe")
 int ebt_ocaml_function(struct pt_regs *regs)
 {
@@ -368,6 +398,8 @@ int ebt_ocaml_function(struct pt_regs *regs)
 		return 0;
 	if (!(cookie & EBT_OCAML_FLAG_IN_AX) && t.flag && user_word(t.flag))
 		return leave_to_ring(known, task, ts);
+	if (ebt_counting)
+		return count(regs, (uint8_t)cookie, ts, &t);
 
 	int pause_ends = (uint8_t)cookie == EBT_OCAML_END && known &&
 			 pause_end(&known->pause, (uint32_t)REGS_CALL_0(regs), task);

@@ -41,6 +41,7 @@ enum bpf_map_type {
 };
 enum {
 	BPF_ANY = 0,
+	BPF_NOEXIST = 1,
 };
 enum {
 	BPF_F_NO_PREALLOC = 1,

@@ -18,6 +18,7 @@
 #define __uint(name, val) int(*name)[val]
 #define __type(name, val) typeof(val) *name
 #define __weak		  __attribute__((weak))
+#define __noinline	  __attribute__((noinline))
 
 #define POOL_BYTES 16384
 #define THREAD	   4242u
@@ -49,7 +50,7 @@ static void bpf_ringbuf_submit(void *data, uint64_t flags)
 	kernel.flags = flags;
 }
 
-static long bpf_probe_read_user(void *dst, uint32_t size, const void *from)
+__attribute__((unused)) static long bpf_probe_read_user(void *dst, uint32_t size, const void *from)
 {
 	uintptr_t at = (uintptr_t)from;
 	if (kernel.unreadable || at < 4096 ||

@@ -10,6 +10,7 @@
 #define __BPF_CORE_READ_H__
 
 struct task_struct {
+	uint64_t self_exec_id;
 	struct {
 		uint64_t run_delay;
 	} sched_info;

@@ -2,6 +2,7 @@
 /* The program behind the markers, bpf/marker.bpf.c, as a user program with helpers of our own. */
 #include "tests/tap.h"
 #include "tests/unit/bpf_helpers.h"
+#include "tests/unit/bpf_maps.h"
 #include "tests/unit/counted_task.h"
 
 struct pt_regs {

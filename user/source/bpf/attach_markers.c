@@ -104,6 +104,13 @@ static enum attach_when update(void *state, uint64_t now_ns)
 	return ATTACH_NOW;
 }
 
+/* What is not counted would only cost. */
+static bool is_left_out(const struct attach_env *env, const struct marker *m)
+{
+	return env->counting && m->event && m->site != EBT_BEGIN && m->site != EBT_END &&
+	       m->site != EBT_COUNTER && m->site != EBT_LIFECYCLE;
+}
+
 /*
  * A ring that is asked for makes the program open files, for which a seccomp filter may kill it.
  * Without a ring all its events come through the markers.
@@ -114,6 +121,8 @@ static const struct marker *wanted_marker(const struct file_markers *of, const c
 	const struct marker *m = find_marker(name);
 	if (of->env->allocs_only || of->env->no_probes ||
 	    (m && m->event && of->env->watermark_only && !spare))
+		return NULL;
+	if (m && is_left_out(of->env, m))
 		return NULL;
 	if (m && m->site == EBT_SITE_RING_REQUEST && (of->env->no_ring_request || spare))
 		return NULL;

@@ -37,6 +37,7 @@ static void leave_unwanted(struct ocaml_runtime *r, uint64_t unwanted)
 	static const uint64_t kinds[OCAML_FUNCTIONS] = {
 		[OCAML_COUNTER] = 1ull << EBT_COUNTER,
 		[OCAML_ALLOC_FLUSH] = 1ull << EBT_ALLOC_SIZES,
+		[OCAML_USER_WRITE] = 1ull << EBT_CUSTOM,
 	};
 	unsigned sites = 0;
 	for (unsigned i = 0; i < r->sites; i++)

@@ -59,6 +59,7 @@ struct attach_env {
 	uint64_t unwanted;	   /* kinds that may be missing, bits by enum ebt_kind */
 	uint32_t alloc_sites;	   /* of them that were planned so far */
 	uint32_t unprepared_sites; /* of these, in programs without such markers */
+	bool counting;		   /* begins, ends and counters in maps, and no other events */
 	bool watermark_only;	   /* no events: only markers that wake the reader of rings */
 	bool no_ring_request;	   /* do not switch rings on */
 	bool ring_request_always;  /* also of processes under a seccomp filter */

@@ -6,6 +6,8 @@
 #include "proc/process.h"
 #include "proc/timens.h"
 #include "source/bpf/alloc_rest.h"
+#include "source/bpf/count_maps.h"
+#include "source/bpf/features.h"
 #include "source/bpf/kernel.h"
 #include "source/bpf/link_keeper.h"
 #include "source/bpf/other_users.h"
@@ -23,8 +25,9 @@
 #define DEFAULT_RING_BYTES  (16u << 20)
 #define DEFAULT_QUEUE_BYTES (64u << 20)
 #define DEFAULT_SLACK_NS    10000000u
-#define DRAIN_NS	    1000000u   /* how often the buffer is drained */
-#define DISPATCH_NS	    20000000u  /* a poll takes no longer */
+#define DRAIN_NS	    1000000u	/* how often the buffer is drained */
+#define DISPATCH_NS	    20000000u	/* a poll takes no longer */
+#define COUNT_NS	    1000000000u /* how often what is counted in maps is read */
 #define UPDATE_NS	    100000000u /* an attachment that waits for a moment is so late at most */
 #define MAX_ANCESTORS	    64	       /* of a process: pids may come again while they are read */
 #define QUICK_S		    0.2	       /* a wait at the end that is longer is reported */
@@ -43,6 +46,8 @@ struct bpf_source {
 	bool threads;	 /* records say when processes begin threads */
 	unsigned absent; /* programs that are not loaded, a bit for each enum bpf_probe */
 	struct bpf_counts counts;
+	struct bpf_count_maps count_maps;
+	struct bpf_counted counted;
 	uint64_t complete_ns; /* all that was in the ring buffer at this time has been received */
 	uint64_t drained_ns;  /* the same, by a poll that began then and left nothing */
 	uint64_t update_ns;
@@ -82,6 +87,8 @@ static void report_cut(void *ctx, uint32_t process, uint64_t since_ns, uint64_t 
 	s->reported_cut = true;
 	if (bpf_losses_cut(&s->losses, process, since_ns, until_ns))
 		messages_at(&s->session->messages, LOG_VERBOSE, "no memory for a loss");
+	if (s->opt.counting)
+		bpf_kernel_count_gap(s->kernel);
 }
 
 /* Forks assign their children slots of these. */
@@ -183,6 +190,12 @@ static int check_pages(struct bpf_source *s, bool all)
 	return err ? err : s->traced.error;
 }
 
+static int count(struct bpf_source *s)
+{
+	int err = s->opt.counting ? bpf_counted_read(&s->counted, now_ns()) : 0;
+	return err ? err : s->traced.error;
+}
+
 static int bpf_source_poll(struct source *base)
 {
 	struct bpf_source *s = (struct bpf_source *)base;
@@ -202,6 +215,8 @@ static int bpf_source_poll(struct source *base)
 	}
 	bpf_traced_release(&s->traced, may_release, s);
 	offer_slots(s);
+	if (!err && s->records.started_ns >= s->counted.read_ns + COUNT_NS)
+		err = count(s);
 	if (!err)
 		err = check_pages(s, false);
 	s->base.lanes = s->lanes.lanes;
@@ -234,7 +249,12 @@ static int bpf_source_stop(struct source *base)
 		return 0;
 	int err = check_pages(s, true);
 	err = err ? err : bpf_source_flush_offcpu(base);
+	if (!err && s->opt.counting)
+		err = look(s, true); /* lanes are announced */
 	uint64_t until_ns = now_ns();
+	/* Where probes are removed one by one there are ends without begins. */
+	if (!err && s->opt.counting)
+		err = bpf_counted_stop(&s->counted, until_ns);
 	bpf_records_until(&s->records, until_ns);
 	page_spaces_until(&s->pages, until_ns);
 	processes_none_lone(&s->session->processes, until_ns);
@@ -250,6 +270,8 @@ static int bpf_source_stop(struct source *base)
 	if (!err)
 		err = bpf_recover(&s->recover, s->kernel, &s->traced, &s->losses,
 				  s->records.started_ns);
+	if (!err && s->opt.counting)
+		err = bpf_counted_stop(&s->counted, until_ns);
 	s->base.lanes = s->lanes.lanes;
 	return err;
 }
@@ -278,6 +300,7 @@ static void bpf_source_free(struct source *base)
 	bpf_records_done(&s->records);
 	event_stacks_free(s->stacks);
 	code_frames_free(s->code);
+	bpf_counted_done(&s->counted);
 	free(s);
 }
 
@@ -399,6 +422,7 @@ static struct attach_env env_of(struct bpf_source *s)
 		.allocs = opt->allocs,
 		.allocs_only = opt->allocs_only,
 		.no_probes = opt->no_probes,
+		.counting = opt->counting,
 		.stacks = opt->stacks && (has >> BPF_STACKS & 1),
 		.watermark_only = opt->watermark_only,
 		.no_ring_request = opt->no_ring_request,
@@ -428,6 +452,7 @@ static void init_traced(struct bpf_source *s)
 				.processes = &s->session->processes,
 				.code = s->code,
 				.pages = opt->pages ? &s->pages : NULL,
+				.counted = opt->counting ? &s->counted : NULL,
 				.hold = opt->hold && !opt->pages,
 				.no_files = opt->pages,
 				.threads = s->threads,
@@ -450,57 +475,11 @@ static void init_records(struct bpf_source *s)
 					      .code = s->code,
 					      .stacks = s->stacks,
 					      .pages = opt->pages ? &s->pages : NULL,
+					      .counted = opt->counting ? &s->counted : NULL,
 					      .queue_bytes = opt->queue_bytes,
 					      .boottime_offset_ns = timens_own().boottime_ns,
 					      .threads = s->threads,
 				      });
-}
-
-static unsigned wanted_features(const struct bpf_options *opt)
-{
-	unsigned set = BPF_FEATURE(BPF_CHILDREN);
-	if (opt->pages)
-		return set | BPF_FEATURE(BPF_PAGES) | BPF_FEATURE(BPF_PAGE_SIZES);
-	if (!opt->no_probes)
-		set |= BPF_FEATURE(BPF_MARKERS) | BPF_FEATURE(BPF_RUNTIME_EVENTS);
-	if (!opt->no_probes && opt->stacks)
-		set |= BPF_FEATURE(BPF_STACKS);
-	if (opt->allocs)
-		set |= BPF_FEATURE(BPF_ALLOCS);
-	if (opt->allocs_only)
-		set |= BPF_FEATURE(BPF_RUNTIME_ALLOCS);
-	if (opt->offcpu)
-		set |= BPF_FEATURE(BPF_BLAME);
-	if (opt->faults)
-		set |= BPF_FEATURE(BPF_FAULTS);
-	return set;
-}
-
-/* Without any of these there is nothing to do for the source. */
-static unsigned main_features(const struct bpf_options *opt)
-{
-	if (opt->pages)
-		return BPF_FEATURE(BPF_PAGES);
-	if (opt->allocs_only)
-		return BPF_FEATURE(BPF_ALLOCS) | BPF_FEATURE(BPF_RUNTIME_ALLOCS);
-	if (opt->needs_markers)
-		return BPF_FEATURE(BPF_MARKERS);
-	return BPF_FEATURE(BPF_MARKERS) | BPF_FEATURE(BPF_RUNTIME_EVENTS) | BPF_FEATURE(BPF_BLAME);
-}
-
-/* 0, or why nothing of what is asked for can be done: -errno. */
-static int check_features(const struct bpf_source *s, char *reason)
-{
-	unsigned needs = main_features(&s->opt);
-	const struct bpf_refusal *why = NULL;
-	if (bpf_kernel_features(s->kernel) & needs)
-		return 0;
-	for (enum bpf_feature f = 0; f < BPF_FEATURES && !why; f++)
-		if (needs & BPF_FEATURE(f))
-			why = bpf_kernel_refusal(s->kernel, f);
-	snprintf(reason, BPF_REASON_BYTES, "cannot load the BPF programs: %s",
-		 why ? why->why : "nothing is asked of them");
-	return why ? why->err : -EINVAL;
 }
 
 static int new_kernel(struct bpf_source *s)
@@ -510,7 +489,8 @@ static int new_kernel(struct bpf_source *s)
 					    .multi = s->counts.multi,
 					    .no_follow = opt->no_follow,
 					    .everyone = opt->everyone,
-					    .features = wanted_features(opt),
+					    .features = bpf_features_wanted(opt),
+					    .counting = opt->counting,
 					    .messages = &s->session->messages,
 					    .receive = bpf_records_take,
 					    .ctx = &s->records};
@@ -523,6 +503,16 @@ static int new_kernel(struct bpf_source *s)
 			s->absent |= 1u << p;
 	s->threads = has >> BPF_BLAME & 1;
 	return err;
+}
+
+static void set_counting(struct bpf_source *s)
+{
+	if (!s->opt.counting)
+		return;
+	s->count_maps = bpf_kernel_count_maps(s->kernel);
+	s->counted.access = bpf_count_maps_access(&s->count_maps);
+	s->counted.reader = &s->session->tallies;
+	s->counted.read_ns = now_ns();
 }
 
 static int set_up(struct bpf_source *s)
@@ -543,6 +533,7 @@ static int set_up(struct bpf_source *s)
 	if (err)
 		return err;
 	set_pages(s);
+	set_counting(s);
 	init_traced(s);
 	init_records(s);
 	return 0;
@@ -569,7 +560,7 @@ int bpf_source_new(struct session *session, const struct bpf_options *opt, struc
 	if (err)
 		other_users_explain(err, "cannot load the BPF programs", reason);
 	else
-		err = check_features(s, reason);
+		err = bpf_features_check(s->kernel, opt, reason);
 	if (err) {
 		bpf_source_free(&s->base);
 		return err;
@@ -772,6 +763,12 @@ int bpf_source_flush_offcpu(struct source *base)
 		err = look(s, false);
 	s->base.lanes = s->lanes.lanes;
 	return err;
+}
+
+int bpf_source_count(struct source *base)
+{
+	struct bpf_source *s = (struct bpf_source *)base;
+	return s->records.stopped ? 0 : count(s);
 }
 
 int bpf_source_fd(struct source *base)

@@ -15,6 +15,7 @@
 
 #include "session/session.h"
 #include "source/bpf/kernel.h"
+#include "source/bpf/options.h"
 #include "source/bpf/reason.h"
 #include "source/bpf/traced.h"
 #include "stream/source.h"
@@ -23,45 +24,7 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-enum bpf_attach { BPF_ATTACH_AUTO, BPF_ATTACH_MULTI, BPF_ATTACH_PERF };
-
-struct inspect;
 struct maps_list;
-struct memory_reader;
-
-struct bpf_options {
-	size_t ring_bytes;	      /* power of two >= a page; 0: 16 MiB */
-	size_t queue_bytes;	      /* of received events that are not read yet; 0: 64 MiB */
-	uint64_t slack_ns;	      /* the largest delay of an event after its ts; 0: 10 ms */
-	struct inspect *inspect;      /* the cache of files; outlives the source */
-	struct memory_reader *memory; /* outlives the source; NULL: reads without a worker */
-	enum bpf_attach attach;	      /* kind of link; AUTO: MULTI if the kernel has it */
-	bool hold;		      /* stop children while probes are inserted: see proc/hold.h */
-	bool no_follow;		      /* do not follow children */
-	bool everyone;		      /* all processes are traced: no other one runs what they do */
-	bool allocs;		      /* attach to markers of sampled allocations */
-	bool allocs_only;	      /* and to nothing else */
-	bool pages;		      /* watch the pages of address spaces, and nothing else */
-	bool offcpu;		      /* record when threads do not run */
-	bool faults;		      /* and measure their page faults in pauses */
-	bool no_probes;		      /* attach to nothing */
-	bool needs_markers;	      /* fail if the kernel refuses the programs of markers */
-	bool stacks;		      /* events get their stacks: */
-	const char *const *stack_globs; /* those that these select; none: all */
-	unsigned stack_glob_count;
-	uint64_t stack_pause_ns;  /* and of the ends of pauses that last so long; 0: none */
-	bool watermark_only;	  /* no events: only markers that wake the reader of rings */
-	bool no_ring_request;	  /* do not switch rings on */
-	bool ring_request_always; /* also in programs under a seccomp filter, which may kill them */
-	bool no_ring; /* rings are not read: functions are probed even if a program's own ring is on */
-	uint64_t own_ring_ns;		/* time for a program to switch its own ring on */
-	struct runtime_version runtime; /* of all runtimes; zeroes: as found in each */
-	uint64_t unwanted;		/* kinds that may be missing, bits by enum ebt_kind */
-	/* May be NULL. Called during poll(); it must not call the source. ts: when it changed, ns;
-	 * 0: not known. */
-	void (*changed)(void *ctx, pid_t pid, enum bpf_change change, uint64_t ts);
-	void *ctx;
-};
 
 struct bpf_counts {
 	uint64_t dropped_in_ring;  /* lost from the BPF ring buffer, but present in a ring */
@@ -106,6 +69,9 @@ const struct bpf_refusal *bpf_source_missed(struct source *s, enum bpf_feature *
 /* Emits the intervals in which threads do not run and that are open; the rest of each follows as an
  * interval of its own. 0 or -errno. */
 int bpf_source_flush_offcpu(struct source *s);
+/* Makes tallies (session/tally.h) of what has been counted up to now, which it does once a second by
+ * itself. 0 or -errno. */
+int bpf_source_count(struct source *s);
 int bpf_source_fd(struct source *s); /* readable when source_poll() should be called at once */
 /* Every event up to this time (CLOCK_MONOTONIC, ns) that was not dropped has been received. */
 uint64_t bpf_source_complete_ns(struct source *s);

@@ -8,6 +8,7 @@
 #include "proc/process.h"
 #include "proc/timens.h"
 #include "source/bpf/channel.h"
+#include "source/bpf/counted.h"
 #include "source/bpf/link_keeper.h"
 #include "source/bpf/numberings.h"
 #include "source/pages/faults.h"
@@ -362,6 +363,20 @@ void bpf_kernel_fault_programs(const struct bpf_kernel *k, enum bpf_feature f, i
 	*ret_end = bpf_program__fd(end);
 }
 
+struct bpf_count_maps bpf_kernel_count_maps(const struct bpf_kernel *k)
+{
+	return (struct bpf_count_maps){
+		.lanes = bpf_map__fd(k->skel->maps.ebt_count_lanes),
+		.pages = bpf_map__fd(k->skel->maps.ebt_count_pages),
+		.processes = bpf_map__fd(k->skel->maps.ebt_count_processes),
+	};
+}
+
+void bpf_kernel_count_gap(struct bpf_kernel *k)
+{
+	__atomic_fetch_add(&k->skel->bss->ebt_count_gaps, 1, __ATOMIC_RELAXED);
+}
+
 int bpf_kernel_fd(const struct bpf_kernel *k)
 {
 	return bpf_map__fd(k->skel->maps.ebt_channel);
@@ -480,6 +495,16 @@ static void choose_programs(struct bpf_kernel *k, unsigned features)
 				has_feature(features, f));
 }
 
+static void set_counting(struct bpf_kernel *k)
+{
+	struct bpf_map *maps[] = {k->skel->maps.ebt_count_lanes, k->skel->maps.ebt_count_pages,
+				  k->skel->maps.ebt_count_processes};
+	for (size_t i = 0; i < sizeof(maps) / sizeof(*maps); i++)
+		bpf_map__set_autocreate(maps[i], k->opt.counting);
+	k->skel->rodata->ebt_counting = k->opt.counting;
+	bpf_count_rows(k->skel->rodata->ebt_count_rows);
+}
+
 static int set_up(struct bpf_kernel *k, unsigned features)
 {
 	bool blame = has_feature(features, BPF_BLAME);
@@ -493,6 +518,7 @@ static int set_up(struct bpf_kernel *k, unsigned features)
 	k->skel->rodata->ebt_pidns_ino = pidns == PROCESS_INITIAL_PIDNS ? 0 : pidns;
 	k->skel->rodata->ebt_clock_ahead = timens_own().monotonic_ns;
 	k->skel->rodata->ebt_faults_on = has_feature(features, BPF_FAULTS);
+	set_counting(k);
 	k->skel->rodata->ebt_page_bytes = (uint64_t)sysconf(_SC_PAGESIZE);
 	bpf_map__set_autocreate(k->skel->maps.ebt_page_calls, has_feature(features, BPF_PAGES));
 	bpf_map__set_autocreate(k->skel->maps.ebt_threads, blame);

@@ -48,6 +48,7 @@ struct bpf_kernel_options {
 	bool no_follow;	   /* report no forks */
 	bool everyone;	   /* each exec is reported, also of processes that are not traced */
 	unsigned features; /* that are wanted */
+	bool counting;	   /* in maps, in place of records: bpf/counts.h */
 	const struct ebt_stack_choice *stacks; /* with BPF_STACKS: which events get one. Kept */
 	const struct messages *messages;       /* kept */
 	/* Receives a record; < 0: no more of them now. */
@@ -71,6 +72,14 @@ const struct bpf_refusal *bpf_kernel_refusal(const struct bpf_kernel *k, enum bp
 
 /* The capabilities that a feature needs, a bit each. */
 uint64_t bpf_feature_needs(enum bpf_feature f);
+
+/* Descriptors of the maps in which events are counted. */
+struct bpf_count_maps {
+	int lanes, pages, processes;
+};
+struct bpf_count_maps bpf_kernel_count_maps(const struct bpf_kernel *k);
+/* Probes were missing: lanes are cut at their next event. */
+void bpf_kernel_count_gap(struct bpf_kernel *k);
 
 /* The programs of page faults of BPF_FAULTS or BPF_PAGES: their descriptors; < 0: none. */
 void bpf_kernel_fault_programs(const struct bpf_kernel *k, enum bpf_feature f, int *ret_begin,

@@ -41,6 +41,8 @@ static size_t bpf_record_body(const struct ebt_record *head)
 		return sizeof(struct ebt_stack_record);
 	case EBT_RECORD_THREAD:
 		return sizeof(struct ebt_thread_record);
+	case EBT_RECORD_LANE:
+		return sizeof(struct ebt_lane_record);
 	}
 	return 0;
 }
@@ -52,7 +54,8 @@ static size_t bpf_record_body(const struct ebt_record *head)
 _Static_assert(HAS_BOTH(ebt_marker_record) && HAS_BOTH(ebt_ocaml_record) &&
 		       HAS_BOTH(ebt_process_record) && HAS_BOTH(ebt_alloc_record) &&
 		       HAS_BOTH(ebt_page_record) && HAS_BOTH(ebt_offcpu_record) &&
-		       HAS_BOTH(ebt_stack_record) && HAS_BOTH(ebt_thread_record),
+		       HAS_BOTH(ebt_stack_record) && HAS_BOTH(ebt_thread_record) &&
+		       HAS_BOTH(ebt_lane_record),
 	       "time and count are behind the head");
 
 /* Of a record that is not too short. */
@@ -194,6 +197,8 @@ static int receive_process(struct bpf_records *s, const struct ebt_process_recor
 		err = find_process(s, rec, &ev.process);
 	if (!err && proc && rec->head.site == EBT_PROCESS_EXEC)
 		err = collect_objects(s, proc, &ev);
+	if (!err && s->opt.counted && rec->head.site == EBT_PROCESS_EXEC)
+		err = bpf_counted_end(s->opt.counted, rec->head.slot, rec->ts);
 	if (!err)
 		err = bpf_lanes_add(s->opt.lanes, rec->head.slot, &ev);
 	if (rec->head.site == EBT_PROCESS_FORK) {
@@ -463,6 +468,23 @@ static int receive_offcpu(struct bpf_records *s, struct bpf_process *proc,
 	return err;
 }
 
+/* Its event opens the lane for those that read: it has no other meaning. */
+static int receive_lane(struct bpf_records *s, struct bpf_process *proc,
+			const struct ebt_lane_record *rec)
+{
+	struct ebt_event ev = new_event(proc, &rec->head, rec->ts);
+	ev.kind = EBT_ALLOC_SIZES;
+	ev.flags |= EBT_F_CUT;
+	ev.domain = rec->where & EBT_COUNT_THREAD ? EBT_NO_DOMAIN : (uint16_t)rec->where;
+	processes_announce(&s->opt.session->processes, proc->process);
+	if (rec->release && !proc->named)
+		name_runtime(s, proc, (enum ebt_release)rec->release);
+	if (!s->opt.counted)
+		return 0;
+	int err = bpf_counted_add(s->opt.counted, proc->slot, proc->pid, proc->process, rec);
+	return err ? err : queue(s, proc, &ev);
+}
+
 size_t bpf_records_bytes(const struct bpf_records *s)
 {
 	return s->opt.lanes->waiting * sizeof(struct ebt_event) +
@@ -514,6 +536,8 @@ static int receive_event(struct bpf_records *s, struct bpf_process *proc,
 		return receive_stack(s, proc, (const void *)head, payload);
 	case EBT_RECORD_OFFCPU:
 		return receive_offcpu(s, proc, (const void *)head);
+	case EBT_RECORD_LANE:
+		return receive_lane(s, proc, (const void *)head);
 	case EBT_RECORD_THREAD:
 		processes_not_lone(&s->opt.session->processes, proc->process, *ret_ts);
 		return 0;

@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "session/session.h"
+#include "source/bpf/counted.h"
 #include "source/bpf/event_stacks.h"
 #include "source/bpf/lanes.h"
 #include "source/bpf/losses.h"
@@ -27,6 +28,7 @@ struct bpf_records_options {
 	struct code_frames *code;
 	struct event_stacks *stacks; /* NULL: no event gets a stack */
 	struct page_spaces *pages;   /* NULL: pages are not watched */
+	struct bpf_counted *counted; /* NULL: events are not counted in maps */
 	/* Limit of received events that are not read yet: beyond it records stay in the kernel. */
 	size_t queue_bytes;
 	int64_t boottime_offset_ns; /* of the starts in /proc, from those in records */

@@ -456,6 +456,8 @@ void bpf_traced_exited(struct bpf_traced *t, struct bpf_process *proc, uint64_t 
 {
 	if (t->opt.pages)
 		keep_error(t, page_user_end(t->opt.pages, &proc->pages, ts));
+	if (t->opt.counted)
+		keep_error(t, bpf_counted_end(t->opt.counted, proc->slot, ts));
 	processes_ended(t->opt.processes, proc->process, clock_ns(CLOCK_BOOTTIME));
 	bpf_traced_end(t, proc);
 }

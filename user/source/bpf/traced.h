@@ -23,6 +23,7 @@
 
 #include "session/processes.h"
 #include "source/bpf/alloc_process.h"
+#include "source/bpf/counted.h"
 #include "source/bpf/files.h"
 #include "source/pages/spaces.h"
 
@@ -99,6 +100,7 @@ struct bpf_traced_options {
 	struct processes *processes; /* the registry, which is referred to for each process */
 	struct code_frames *code;    /* of the stacks of allocations; NULL: there are none */
 	struct page_spaces *pages;   /* NULL: pages are not watched */
+	struct bpf_counted *counted; /* NULL: events are not counted in maps */
 	bool hold;		     /* new processes, while probes are put into them */
 	bool no_files;		     /* nothing is to be probed in files */
 	bool threads;		     /* records say when processes begin threads */

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "source/bpf/count_maps.h"
+
+#include <errno.h>
+#include <linux/bpf.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* 0 or -errno. */
+static int call(enum bpf_cmd cmd, int map, const void *key, void *value)
+{
+	union bpf_attr attr = {
+		.map_fd = (uint32_t)map, .key = (uintptr_t)key, .value = (uintptr_t)value};
+	return syscall(SYS_bpf, cmd, &attr, sizeof(attr)) ? -errno : 0;
+}
+
+static int read_lane(void *ctx, const struct ebt_count_key *key, struct ebt_count_lane *ret)
+{
+	const struct bpf_count_maps *maps = ctx;
+	return call(BPF_MAP_LOOKUP_ELEM, maps->lanes, key, ret);
+}
+
+static int read_page(void *ctx, const struct ebt_count_page_key *key, struct ebt_count_page *ret)
+{
+	const struct bpf_count_maps *maps = ctx;
+	return call(BPF_MAP_LOOKUP_ELEM, maps->pages, key, ret);
+}
+
+static void remove_lane(void *ctx, const struct ebt_count_key *key)
+{
+	const struct bpf_count_maps *maps = ctx;
+	call(BPF_MAP_DELETE_ELEM, maps->lanes, key, NULL);
+}
+
+static void remove_page(void *ctx, const struct ebt_count_page_key *key)
+{
+	const struct bpf_count_maps *maps = ctx;
+	call(BPF_MAP_DELETE_ELEM, maps->pages, key, NULL);
+}
+
+static void remove_process(void *ctx, uint32_t slot)
+{
+	const struct bpf_count_maps *maps = ctx;
+	call(BPF_MAP_DELETE_ELEM, maps->processes, &slot, NULL);
+}
+
+static bool has_ended(void *ctx, pid_t pid, uint32_t tid)
+{
+	(void)ctx;
+	return syscall(SYS_tgkill, pid, tid, 0) && errno == ESRCH;
+}
+
+struct bpf_count_access bpf_count_maps_access(struct bpf_count_maps *maps)
+{
+	return (struct bpf_count_access){
+		.read_lane = read_lane,
+		.read_page = read_page,
+		.remove_lane = remove_lane,
+		.remove_page = remove_page,
+		.remove_process = remove_process,
+		.has_ended = has_ended,
+		.ctx = maps,
+	};
+}

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "source/bpf/features.h"
+
+#include <errno.h>
+#include <stdio.h>
+
+unsigned bpf_features_wanted(const struct bpf_options *opt)
+{
+	unsigned set = BPF_FEATURE(BPF_CHILDREN);
+	if (opt->pages)
+		return set | BPF_FEATURE(BPF_PAGES) | BPF_FEATURE(BPF_PAGE_SIZES);
+	if (!opt->no_probes)
+		set |= BPF_FEATURE(BPF_MARKERS) | BPF_FEATURE(BPF_RUNTIME_EVENTS);
+	if (!opt->no_probes && opt->stacks)
+		set |= BPF_FEATURE(BPF_STACKS);
+	if (opt->allocs)
+		set |= BPF_FEATURE(BPF_ALLOCS);
+	if (opt->allocs_only)
+		set |= BPF_FEATURE(BPF_RUNTIME_ALLOCS);
+	if (opt->offcpu)
+		set |= BPF_FEATURE(BPF_BLAME);
+	if (opt->faults)
+		set |= BPF_FEATURE(BPF_FAULTS);
+	return set;
+}
+
+/* Without any of these there is nothing to do for the source. */
+static unsigned main_features(const struct bpf_options *opt)
+{
+	if (opt->pages)
+		return BPF_FEATURE(BPF_PAGES);
+	if (opt->allocs_only)
+		return BPF_FEATURE(BPF_ALLOCS) | BPF_FEATURE(BPF_RUNTIME_ALLOCS);
+	if (opt->needs_markers)
+		return BPF_FEATURE(BPF_MARKERS);
+	return BPF_FEATURE(BPF_MARKERS) | BPF_FEATURE(BPF_RUNTIME_EVENTS) | BPF_FEATURE(BPF_BLAME);
+}
+
+int bpf_features_check(const struct bpf_kernel *k, const struct bpf_options *opt, char *reason)
+{
+	unsigned needs = main_features(opt);
+	const struct bpf_refusal *why = NULL;
+	if (bpf_kernel_features(k) & needs)
+		return 0;
+	for (enum bpf_feature f = 0; f < BPF_FEATURES && !why; f++)
+		if (needs & BPF_FEATURE(f))
+			why = bpf_kernel_refusal(k, f);
+	snprintf(reason, BPF_REASON_BYTES, "cannot load the BPF programs: %s",
+		 why ? why->why : "nothing is asked of them");
+	return why ? why->err : -EINVAL;
+}

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Which features of the BPF programs (kernel.h) a run needs, by its options. */
+#ifndef SOURCE_BPF_FEATURES_H
+#define SOURCE_BPF_FEATURES_H
+
+#include "source/bpf/kernel.h"
+#include "source/bpf/options.h"
+
+/* A set of enum bpf_feature. */
+unsigned bpf_features_wanted(const struct bpf_options *opt);
+/* 0, or why nothing of what is asked for can be done: -errno, and a line of BPF_REASON_BYTES. */
+int bpf_features_check(const struct bpf_kernel *k, const struct bpf_options *opt, char *reason);
+
+#endif

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The options of the source of events from BPF programs (bpf.h). */
+#ifndef SOURCE_BPF_OPTIONS_H
+#define SOURCE_BPF_OPTIONS_H
+
+#include "session/traits.h"
+#include "source/bpf/traced.h"
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+enum bpf_attach { BPF_ATTACH_AUTO, BPF_ATTACH_MULTI, BPF_ATTACH_PERF };
+
+struct inspect;
+struct memory_reader;
+
+struct bpf_options {
+	size_t ring_bytes;	      /* power of two >= a page; 0: 16 MiB */
+	size_t queue_bytes;	      /* of received events that are not read yet; 0: 64 MiB */
+	uint64_t slack_ns;	      /* the largest delay of an event after its ts; 0: 10 ms */
+	struct inspect *inspect;      /* the cache of files; outlives the source */
+	struct memory_reader *memory; /* outlives the source; NULL: reads without a worker */
+	enum bpf_attach attach;	      /* kind of link; AUTO: MULTI if the kernel has it */
+	bool hold;		      /* stop children while probes are inserted: see proc/hold.h */
+	bool no_follow;		      /* do not follow children */
+	bool everyone;		      /* all processes are traced: no other one runs what they do */
+	bool allocs;		      /* attach to markers of sampled allocations */
+	bool allocs_only;	      /* and to nothing else */
+	bool pages;		      /* watch the pages of address spaces, and nothing else */
+	bool offcpu;		      /* record when threads do not run */
+	bool faults;		      /* and measure their page faults in pauses */
+	bool no_probes;		      /* attach to nothing */
+	bool needs_markers;	      /* fail if the kernel refuses the programs of markers */
+	bool stacks;		      /* events get their stacks: */
+	const char *const *stack_globs; /* those that these select; none: all */
+	unsigned stack_glob_count;
+	uint64_t stack_pause_ns;  /* and of the ends of pauses that last so long; 0: none */
+	bool counting;		  /* in place of begins, ends and counters: tallies */
+	bool watermark_only;	  /* no events: only markers that wake the reader of rings */
+	bool no_ring_request;	  /* do not switch rings on */
+	bool ring_request_always; /* also in programs under a seccomp filter, which may kill them */
+	bool no_ring; /* rings are not read: functions are probed even if a program's own ring is on */
+	uint64_t own_ring_ns;		/* time for a program to switch its own ring on */
+	struct runtime_version runtime; /* of all runtimes; zeroes: as found in each */
+	uint64_t unwanted;		/* kinds that may be missing, bits by enum ebt_kind */
+	/* May be NULL. Called during poll(); it must not call the source. ts: when it changed, ns;
+	 * 0: not known. */
+	void (*changed)(void *ctx, pid_t pid, enum bpf_change change, uint64_t ts);
+	void *ctx;
+};
+
+#endif
