@@ -254,7 +254,7 @@ echo "BASH_COMPLETION_USER_DIR=$TMP/user; _completion_loader ebtrace" >"$TMP/scr
 ln -s "$PWD/$O/ebtrace" "$TMP/bin" # fish has none of what is no command
 echo "ebtrace stat --mode " >"$TMP/question"
 for shell in $shells; do
-	is "$(EBT_BEFORE=$TMP/autoload ask $shell "$TMP/question" | wc -l)" 5 "$shell loads the script by itself"
+	is "$(EBT_BEFORE=$TMP/autoload ask $shell "$TMP/question" | wc -l)" 6 "$shell loads the script by itself"
 done
 mv "$TMP"/loaded/* "$TMP"
 

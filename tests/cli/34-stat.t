@@ -178,6 +178,26 @@ is $? 2 "no input is a usage error"
 is "$? $(cat "$TMP/err")" "2 ebtrace: stat has no format 'ndjson'; it has: text, json, svg" "a format of events is refused"
 "$O/ebtrace" stat --interval 1ns "$TMP/ring" 2>/dev/null
 is $? 2 "an interval below a millisecond is refused"
+
+# Counters are sums: what needs events is refused.
+counters() {
+	"$O/ebtrace" "$@" --mode counters 2>"$TMP/err" >/dev/null
+	echo "$? $(sed 's/.*--mode counters/--mode counters/; s/;.*//' "$TMP/err")"
+}
+is "$(counters trace -p 1)" "2 --mode counters has sums and no events: it is for ebtrace stat" "trace refuses --mode counters"
+for command in mem pages list info; do
+	is "$(counters $command -p 1 | head -c 2)" "2 " "$command refuses --mode counters"
+done
+for option in --blame --mmu --stack --snapshot; do
+	is "$(counters stat -p 1 $option)" "2 --mode counters has sums and no events: it excludes --blame, --mmu, --stack and --snapshot" \
+		"stat $option refuses it, too"
+done
+for option in -eminor --domain=1 -t1; do
+	is "$(counters stat -p 1 $option)" "2 --mode counters counts all events: it excludes --event, --domain and --tid" \
+		"and so does stat $option"
+done
+is "$(counters stat "$TMP/ring")" "2 ebtrace: --mode needs processes that run: -p PID, or -- PROGRAM" "a file has no counters"
+
 "$O/ebtrace" stat "$TMP/none" >"$TMP/out" 2>/dev/null
 is "$? $(wc -c <"$TMP/out")" "1 0" "a file that is not there has no report"
 done_testing

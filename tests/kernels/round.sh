@@ -105,16 +105,19 @@ whole watermark
 
 # ---- OCaml programs that were never prepared ----
 
-part "OCaml probes"
-run stat -q --mode probes --json -o "$TMP/stat.json" -- "$bin/gcstat" 2 30
-is "$(jq -r '.total.lost.words // 0, .source' "$TMP/stat.json" | paste -sd' ')" "0 bpf" \
-	"OCaml probes: nothing is lost, and no ring is read"
-jq -r '.total | "minor \(.collections.minor)\nmajor \(.collections.major)\ncompactions " +
-	"\(.collections.compactions)\npromoted_words \(.words.promoted)"' "$TMP/stat.json" |
-	sort >"$TMP/got"
-grep -E '^(minor|major|compactions|promoted_words) ' "$TMP/told" | sort >"$TMP/wanted"
-same_file "$TMP/got" "$TMP/wanted" \
-	"OCaml probes: collections and promoted words are those of the runtime's own account"
+# Events come one by one, or are counted by the kernel.
+for mode in probes counters; do
+	part "OCaml $mode"
+	run stat -q --mode $mode --json -o "$TMP/stat.json" -- "$bin/gcstat" 2 30
+	is "$(jq -r '.total.lost.words // 0, .source' "$TMP/stat.json" | paste -sd' ')" "0 bpf" \
+		"OCaml $mode: nothing is lost, and no ring is read"
+	jq -r '.total | "minor \(.collections.minor)\nmajor \(.collections.major)\ncompactions " +
+		"\(.collections.compactions)\npromoted_words \(.words.promoted)"' "$TMP/stat.json" |
+		sort >"$TMP/got"
+	grep -E '^(minor|major|compactions|promoted_words) ' "$TMP/told" | sort >"$TMP/wanted"
+	same_file "$TMP/got" "$TMP/wanted" \
+		"OCaml $mode: collections and promoted words are those of the runtime's own account"
+done
 
 part "OCaml in auto mode"
 begin trace -f ndjson -o "$TMP/auto.ndjson" -- "$bin/gcwork" 2 50 wait

@@ -24,6 +24,9 @@
 	X(PAGES, e->pages)                                                                     \
 	X(NO_TRAPS, e->mode == MODE_RING || e->mode == MODE_WATERMARK)                         \
 	X(RINGS, e->mode != MODE_AUTO && e->mode != MODE_PROBES)                               \
+	X(COUNTERS, e->mode == MODE_COUNTERS)                                                  \
+	X(MMU, o->mmu)                                                                         \
+	X(SELECTS, e->glob_count || e->domain_count || e->thread_count)                        \
 	X(RING_DIR, e->ring_dir)                                                               \
 	X(TRIGGER, o->trigger.rules)                                                           \
 	X(TRIGGER_LIMITS, opts_given(o, OPT_BEFORE) || opts_given(o, OPT_AFTER) ||             \
@@ -85,6 +88,13 @@ static const struct rule {
 	{RUN, IS(PROGRAM) | IS(FILES), 0, 0,
 	 "-p PID, -- PROGRAM and FILE exclude one another; 'ebtrace --help' shows examples"},
 	{RUN, IS(FILES) | IS(LIVE_OPTION), 0, 0, "needs processes that run: -p PID, or -- PROGRAM"},
+	{~(unsigned)OPTS_STAT, IS(COUNTERS), 0, 0,
+	 "--mode counters has sums and no events: it is for ebtrace stat"},
+	{OPTS_STAT, IS(COUNTERS), IS(BLAME) | IS(STACK) | IS(MMU) | IS(SNAPSHOT), 0,
+	 "--mode counters has sums and no events: it excludes --blame, --mmu, --stack and "
+	 "--snapshot"},
+	{OPTS_STAT, IS(COUNTERS) | IS(SELECTS), 0, 0,
+	 "--mode counters counts all events: it excludes --event, --domain and --tid"},
 	{RUN, IS(SNAPSHOT), 0, IS(PIDS), "--snapshot needs a running process: -p PID"},
 	{RUN, IS(STACK), IS(FILES) | IS(SNAPSHOT), 0,
 	 "--stack needs processes that run: -p PID, or -- PROGRAM"},

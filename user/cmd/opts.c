@@ -88,7 +88,8 @@ const struct option_row option_rows[] = {
 	{RINGS, "mode", OPT_MODE, &of_mode,
 	 "auto, ring (no privilege), watermark (a trap for each quarter of a "
 	 "ring), stream (a trap for each event: with thread and CPU), probes "
-	 "(traps alone: no ring is read)",
+	 "(traps alone: no ring is read), counters (probes that only count: "
+	 "for statistics)",
 	 1, INTO(WORD, engine.mode, .is_live = true)},
 	{RINGS, "ring-request", OPT_RING_REQUEST, &of_ring_request,
 	 "Ask programs to switch their ring on: auto (not under a seccomp "

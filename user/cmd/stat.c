@@ -57,11 +57,15 @@ static int make_sink(const void *ctx, struct session *s, int fd, struct sink **r
 		.by = o->by,
 		.top = o->top,
 		.blame = o->engine.blame,
+		.counters = o->engine.mode == MODE_COUNTERS,
 		.longest = o->top ? o->top : BLAME_LONGEST,
 		.cpus = o->engine.file_count ? 0 : cpus(),
 		.verbose = log_level >= LOG_VERBOSE,
 	};
-	return stat_new(s, fd, &so, ret);
+	int err = stat_new(s, fd, &so, ret);
+	if (!err)
+		s->tallies = (struct tally_reader){stat_take_tally, *ret};
+	return err;
 }
 
 static bool has_threads(const char *path)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "engine/options.h"
 
-const char *const engine_mode_names[] = {"auto", "ring", "watermark", "stream", "probes", NULL};
+const char *const engine_mode_names[] = {"auto",   "ring",     "watermark", "stream",
+					 "probes", "counters", NULL};
 
 size_t engine_buffer_bytes(const struct engine_options *o)
 {
@@ -17,6 +18,11 @@ bool engine_watermarks(const struct engine_options *o)
 	 * need a ring, which -a switches on nowhere. */
 	bool counts = o->counts && !o->thread_count && !o->all;
 	return o->mode == MODE_WATERMARK || (o->mode == MODE_AUTO && counts);
+}
+
+bool engine_probes_alone(const struct engine_options *o)
+{
+	return o->mode == MODE_PROBES || o->mode == MODE_COUNTERS;
 }
 
 bool engine_sees_events(const struct engine_options *o)

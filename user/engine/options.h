@@ -11,7 +11,7 @@
 
 #include "session/traits.h"
 
-enum engine_mode { MODE_AUTO, MODE_RING, MODE_WATERMARK, MODE_STREAM, MODE_PROBES };
+enum engine_mode { MODE_AUTO, MODE_RING, MODE_WATERMARK, MODE_STREAM, MODE_PROBES, MODE_COUNTERS };
 enum engine_ring_request { RING_REQUEST_AUTO, RING_REQUEST_ALWAYS, RING_REQUEST_NEVER };
 /* Sampled allocations, which come through probes alone: they are not asked for, they may be among the
  * events, or the run is for nothing else. */
@@ -83,6 +83,8 @@ static inline const char *engine_trace_command(const struct engine_options *o)
 size_t engine_buffer_bytes(const struct engine_options *o);
 /* True if markers only wake the reader of rings. */
 bool engine_watermarks(const struct engine_options *o);
+/* True if no ring is read: probes alone have the events. */
+bool engine_probes_alone(const struct engine_options *o);
 /* True if a probe sees each event, whether or not a ring has it. */
 bool engine_sees_events(const struct engine_options *o);
 

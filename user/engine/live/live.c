@@ -123,7 +123,7 @@ static void scan_begin(struct scan *s, struct loop *l, struct everyone *everyone
 		.traced = traced,
 		.files = files,
 		.probing = p,
-		.hurried = hurried && p->engine->options->mode != MODE_PROBES,
+		.hurried = hurried && !engine_probes_alone(p->engine->options),
 		.timer = {.fn = on_timer, .ctx = s},
 		.began_ns = now_ns(),
 	};
@@ -605,7 +605,7 @@ static int init(struct live *t)
 static int add_probing(struct live *t)
 {
 	/* That of a program that records is opened later; others are found. */
-	bool has_ring = t->options->mode != MODE_PROBES && t->program.record;
+	bool has_ring = !engine_probes_alone(t->options) && t->program.record;
 	t->engine->session->origins = ORIGIN_BPF | (has_ring ? ORIGIN_RING : 0);
 	int err = pump_add_source(t->pump, t->probing.source);
 	if (!err && engine_sees_events(t->options))
@@ -687,7 +687,7 @@ static enum engine_end finish_program(struct live *t, enum engine_end end)
 		refusal_report_unwatched(&e->session->messages, name);
 	else if (!end && !for_allocs && nothing)
 		refusal_report_untraced(&e->session->messages, name, t->program.record);
-	else if (!t->program.record && t->options->mode != MODE_PROBES)
+	else if (!t->program.record && !engine_probes_alone(t->options))
 		recording_report_left_off(e);
 	if (end)
 		return end;

@@ -113,6 +113,8 @@ static uint64_t unwanted_kinds(const struct engine *e)
 	} kinds[] = {{EBT_COUNTER, ring_counters()}, {EBT_ALLOC_SIZES, 0}};
 	struct filter *names;
 	uint64_t unwanted = 0;
+	if (o->mode == MODE_COUNTERS)
+		return kinds_bit(EBT_ALLOC_SIZES) | kinds_bit(EBT_CUSTOM);
 	if (!o->glob_count || filter_new(e->session, (struct event_handler){0}, &names))
 		return 0;
 	int err = 0;
@@ -155,11 +157,12 @@ probing_begin(struct probing *p, const struct engine *e, bool record, struct ins
 		.stack_globs = o->stack_globs,
 		.stack_glob_count = o->stack_glob_count,
 		.stack_pause_ns = o->stack_pause_ns,
+		.counting = o->mode == MODE_COUNTERS,
 		.watermark_only = engine_watermarks(o),
 		.no_ring_request =
-			o->mode == MODE_PROBES || o->ring_request == RING_REQUEST_NEVER || o->all,
+			engine_probes_alone(o) || o->ring_request == RING_REQUEST_NEVER || o->all,
 		.ring_request_always = o->ring_request == RING_REQUEST_ALWAYS,
-		.no_ring = o->mode == MODE_PROBES,
+		.no_ring = engine_probes_alone(o),
 		.own_ring_ns = record ? RING_START_NS : 0,
 		.runtime = o->runtime,
 		.unwanted = unwanted_kinds(e),
@@ -369,6 +372,10 @@ void probing_emit_open(struct probing *p, struct sink *k)
 		return;
 	k->wants_open = false;
 	uint64_t begin_ns = now_ns();
+	if (p->source && p->engine->options->mode == MODE_COUNTERS) {
+		bpf_source_count(p->source); /* an error comes again at the end */
+		return;
+	}
 	int err = p->source ? bpf_source_flush_offcpu(p->source) : -ENOTSUP;
 	if (!err) {
 		p->engine->session->open_at = moment_at(begin_ns);

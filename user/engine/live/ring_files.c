@@ -186,7 +186,7 @@ void ring_files_remove(struct ring_files *r)
 
 static bool reads_rings(const struct ring_files *r)
 {
-	return r->engine->options->mode != MODE_PROBES;
+	return !engine_probes_alone(r->engine->options);
 }
 
 /* Whoever the process runs as by now may own rings of ours. */

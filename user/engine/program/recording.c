@@ -79,7 +79,7 @@ static void report_left_alone(const struct messages *r, const char *program)
 
 bool recording_by_environment(const struct engine_options *o, const struct messages *messages)
 {
-	if (!o->program || o->mode == MODE_PROBES)
+	if (!o->program || engine_probes_alone(o))
 		return false;
 	if (o->mode == MODE_RING || geteuid() || user_records())
 		return true;
