@@ -17,9 +17,8 @@
 
 /* Set before load. */
 const volatile uint32_t ebt_counting __weak = 0;
-/* The rows of phases, by release as in struct ebt_stack_choice, and by their number there. */
-#define COUNT_IDS 64
-const volatile uint8_t ebt_count_rows[EBT_STACK_RELEASES][COUNT_IDS] __weak = {};
+/* The rows of phases, with their bits, by numbering and number. */
+const volatile uint16_t ebt_count_rows[EBT_NUMBERINGS][EBT_PHASE_IDS] __weak = {};
 
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
@@ -37,12 +36,11 @@ struct {
 	__type(value, struct ebt_count_page);
 } ebt_count_pages __weak SEC(".maps");
 
-/* By slot. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
 	__uint(max_entries, EBT_COUNT_LANES);
-	__type(key, uint32_t);
+	__type(key, struct ebt_count_process_key);
 	__type(value, struct ebt_count_process);
 } ebt_count_processes __weak SEC(".maps");
 
@@ -67,22 +65,24 @@ static __always_inline uint32_t count_exec(struct task_struct *task)
 	return (uint32_t)task->self_exec_id;
 }
 
-static __always_inline uint32_t count_row(uint32_t release, uint32_t id)
+static __always_inline uint32_t count_row(uint32_t numbering, uint32_t id)
 {
-	if (id >= COUNT_IDS || release >= EBT_STACK_RELEASES)
-		return EBT_COUNT_PHASES;
+	if (id >= EBT_PHASE_IDS || numbering >= EBT_NUMBERINGS)
+		return EBT_COUNT_UNKNOWN | EBT_COUNT_STOPS;
 	EBT_COUNT_SEEN(id);
-	EBT_COUNT_SEEN(release);
-	uint32_t row = ebt_count_rows[release & (EBT_STACK_RELEASES - 1)][id & (COUNT_IDS - 1)];
-	return row < EBT_COUNT_PHASES ? row : EBT_COUNT_PHASES;
+	EBT_COUNT_SEEN(numbering);
+	return ebt_count_rows[numbering & (EBT_NUMBERINGS - 1)][id & (EBT_PHASE_IDS - 1)];
 }
 
 /* The lane's events are counted from now on. */
 static __always_inline void count_announce(struct ebt_count_lane *l, const struct count_hit *hit)
 {
 	struct ebt_lane_record *rec = bpf_ringbuf_reserve(&ebt_channel, sizeof(*rec), 0);
-	if (!rec)
-		return; /* the next event tries again */
+	if (!rec) {
+		/* The next event tries again, but this one may be the last. */
+		channel_drop_event(EBT_NO_POS);
+		return;
+	}
 	channel_head(&rec->head, EBT_RECORD_LANE, hit->key.slot, 0);
 	rec->ts = hit->ts;
 	rec->dropped = channel_dropped();
@@ -107,13 +107,18 @@ static __always_inline struct ebt_count_lane *count_add_lane(const struct count_
 	return l;
 }
 
-static __always_inline struct ebt_count_process *count_process(uint32_t slot)
+/* NULL: there is no room, and the event is dropped. */
+static __always_inline struct ebt_count_process *count_process(uint32_t slot, uint32_t exec)
 {
-	struct ebt_count_process none = {}, *p = bpf_map_lookup_elem(&ebt_count_processes, &slot);
+	struct ebt_count_process_key key = {slot, exec};
+	struct ebt_count_process none = {}, *p = bpf_map_lookup_elem(&ebt_count_processes, &key);
 	if (p)
 		return p;
-	bpf_map_update_elem(&ebt_count_processes, &slot, &none, BPF_NOEXIST);
-	return bpf_map_lookup_elem(&ebt_count_processes, &slot);
+	bpf_map_update_elem(&ebt_count_processes, &key, &none, BPF_NOEXIST);
+	p = bpf_map_lookup_elem(&ebt_count_processes, &key);
+	if (!p)
+		channel_drop_event(EBT_NO_POS);
+	return p;
 }
 
 /* Probes were missing: what was open is cut. */
@@ -156,24 +161,22 @@ static __always_inline uint64_t count_together(int32_t *all, uint16_t *known, ui
 	return change > 0 && before <= 0;
 }
 
-static __noinline int count_collections(struct ebt_count_lane *l, uint32_t slot)
+static __noinline int count_collections(struct ebt_count_lane *l, uint32_t slot, uint32_t exec)
 {
-	struct ebt_count_process *p = count_process(slot);
+	struct ebt_count_process *p = count_process(slot, exec);
 	if (!l || !p)
 		return 0;
-	l->majors +=
-		count_together(&p->majors_open, &l->majors_open, l->open[EBT_COUNT_major_gc_stw]);
-	l->compactions += count_together(&p->compactions_open, &l->compactions_open,
-					 l->open[EBT_COUNT_compaction]);
+	l->majors += count_together(&p->majors_open, &l->majors_known, l->majors_open);
+	l->compactions +=
+		count_together(&p->compactions_open, &l->compactions_known, l->compactions_open);
 	return 0;
 }
 
 /* Behind the event itself, so that a lane that is announced has a time. */
 static __always_inline void count_done(struct ebt_count_lane *l, const struct count_hit *hit)
 {
-	if (l->majors_open != l->open[EBT_COUNT_major_gc_stw] ||
-	    l->compactions_open != l->open[EBT_COUNT_compaction])
-		count_collections(l, hit->key.slot);
+	if (l->majors_open != l->majors_known || l->compactions_open != l->compactions_known)
+		count_collections(l, hit->key.slot, hit->key.exec);
 	asm volatile("" ::: "memory");
 	l->done = l->hits;
 	if (!l->announced)
@@ -221,7 +224,7 @@ static __always_inline int count_begin(struct count_hit *hit)
 /* The rare ends, out of the way. */
 static __noinline int count_end_outer(struct ebt_count_lane *l, uint32_t row, uint64_t now)
 {
-	if (!l || row >= EBT_COUNT_ROWS)
+	if (!l)
 		return 0;
 	return ebt_count_end_outer(l, row, now);
 }
@@ -252,7 +255,7 @@ static __always_inline void count_add(struct ebt_count_lane *l, uint32_t counter
 static __always_inline void count_heap(struct ebt_count_lane *l, const struct count_hit *hit)
 {
 	struct ebt_count_heap *h = &l->heap;
-	struct ebt_count_process *p = count_process(hit->key.slot);
+	struct ebt_count_process *p = count_process(hit->key.slot, hit->key.exec);
 	uint64_t words = h->words ? h->words : h->pool_words + h->large_words;
 	uint64_t more = words - h->counted;
 	h->last = h->counted = words;
@@ -326,7 +329,7 @@ static __always_inline int count_lifecycle(struct count_hit *hit, uint32_t id)
 	count_life(l, hit->ts, begins);
 	if (id == EBT_COUNT_domain_terminate && l->heap.counted) {
 		l->heap.words = l->heap.pool_words = l->heap.large_words = 0;
-		struct ebt_count_process *p = count_process(hit->key.slot);
+		struct ebt_count_process *p = count_process(hit->key.slot, hit->key.exec);
 		if (p)
 			__sync_fetch_and_add(&p->heap, -l->heap.counted);
 		l->heap.counted = 0;

@@ -20,12 +20,21 @@
 
 #include "abi.h"
 
-/* A row for each phase of events.def, and one for those that are in no table. */
-enum ebt_count_row {
-#define EBT_PHASE(id, name, stops) EBT_COUNT_##name = id,
+/*
+ * The rows of phases, which are the report's: one for each phase of events.def, then those of languages
+ * with phases of their own, and the last one for phases that are in no table. With the number of a row
+ * comes what is counted of its phases; the tracer makes both from what it knows of them.
+ */
+enum {
+	EBT_COUNT_UNKNOWN = 32 /* after the rows of other phases */
+#define EBT_PHASE(id, name, stops) +1
 #include <ebtrace/events.def>
-	EBT_COUNT_PHASES,
-	EBT_COUNT_ROWS
+	,
+	EBT_COUNT_ROWS,
+	EBT_COUNT_ROW = 127,	      /* the bits that have the number */
+	EBT_COUNT_STOPS = 0x80,	      /* the mutator does not run in it */
+	EBT_COUNT_CYCLE = 0x100,      /* all domains together end a major cycle */
+	EBT_COUNT_COMPACTION = 0x200, /* or compact the heap */
 };
 
 enum {
@@ -36,13 +45,6 @@ enum {
 #define EBT_LIFECYCLE_ID(id, name, help) EBT_COUNT_##name = id,
 #include <ebtrace/events.def>
 };
-
-/* A bit for each row in which the mutator may run. */
-enum { EBT_COUNT_BIT_stops = 0, EBT_COUNT_BIT_runs = 1 };
-static const uint64_t ebt_count_runs = 0
-#define EBT_PHASE(id, name, mutator) | (uint64_t)EBT_COUNT_BIT_##mutator << (id)
-#include <ebtrace/events.def>
-	;
 
 #define EBT_COUNT_LANES	   16384u  /* of all processes together */
 #define EBT_COUNT_PAGES	   131072u /* of histograms */
@@ -62,6 +64,10 @@ struct ebt_count_key {
 	uint32_t slot;
 	uint32_t where;
 	uint32_t exec; /* of the program: the kernel's number of the process's execs */
+};
+
+struct ebt_count_process_key {
+	uint32_t slot, exec; /* as in those of its lanes */
 };
 
 struct ebt_count_page_key {
@@ -84,7 +90,7 @@ struct ebt_count_span {
 	uint64_t begin_ns, inner_ns;
 	uint32_t
 		outer; /* the place of the span around it, of a free place the next one, plus 1; 0: none */
-	uint32_t row;
+	uint32_t row; /* with its bits */
 };
 
 struct ebt_count_phase {
@@ -150,7 +156,9 @@ struct ebt_count_lane {
 	uint32_t certainty;   /* enum ebt_count_certainty */
 	uint32_t opens, used; /* open spans; places that have ever been used */
 	uint32_t free_place;
-	uint16_t majors_open, compactions_open; /* as the process knows them */
+	/* Of cycles and compactions: how many phases are open, and how many of them its process knows. */
+	uint16_t majors_open, compactions_open;
+	uint16_t majors_known, compactions_known;
 	uint32_t orphans;
 	uint64_t first_ns, last_ns;
 	uint64_t unsure_ns; /* 0: since the begin of the lane */
@@ -171,7 +179,7 @@ struct ebt_count_lane {
 		pages[EBT_COUNT_PAGE_WORDS]; /* of the histogram, that have been used; a bit each */
 	struct ebt_count_orphan orphan[EBT_COUNT_ORPHANS];
 	struct ebt_count_span span[EBT_COUNT_DEPTH];
-	uint16_t open[64];
+	uint16_t open[EBT_COUNT_ROW + 1];
 	struct ebt_count_phase phase[EBT_COUNT_ROWS];
 	uint64_t hits;
 };
@@ -208,18 +216,14 @@ EBT_COUNT_INLINE struct ebt_count_span *ebt_count_span_at(struct ebt_count_lane 
 EBT_COUNT_INLINE uint16_t *ebt_count_open(struct ebt_count_lane *l, uint32_t row)
 {
 	EBT_COUNT_SEEN(row);
-	return &l->open[row & 63];
+	return &l->open[row & EBT_COUNT_ROW];
 }
 
 EBT_COUNT_INLINE struct ebt_count_phase *ebt_count_phase(struct ebt_count_lane *l, uint32_t row)
 {
+	row &= EBT_COUNT_ROW;
 	EBT_COUNT_SEEN(row);
-	return &l->phase[row < EBT_COUNT_ROWS ? row : EBT_COUNT_PHASES];
-}
-
-EBT_COUNT_INLINE int ebt_count_stops(uint32_t row)
-{
-	return !(ebt_count_runs >> (row & 63) & 1);
+	return &l->phase[row < EBT_COUNT_ROWS ? row : EBT_COUNT_UNKNOWN];
 }
 
 /* ---- pauses ---- */
@@ -358,7 +362,9 @@ EBT_COUNT_INLINE int ebt_count_begin(struct ebt_count_lane *l, uint32_t row, uin
 	l->now.top = place;
 	l->opens++;
 	++*ebt_count_open(l, row);
-	if (ebt_count_stops(row) && !l->now.stopping++) {
+	l->majors_open += row & EBT_COUNT_CYCLE ? 1 : 0;
+	l->compactions_open += row & EBT_COUNT_COMPACTION ? 1 : 0;
+	if (row & EBT_COUNT_STOPS && !l->now.stopping++) {
 		l->now.begin_ns = now;
 		l->now.spent_ns = 0;
 	}
@@ -395,7 +401,11 @@ EBT_COUNT_INLINE int ebt_count_pop(struct ebt_count_lane *l, uint64_t now, uint3
 		ebt_count_span_at(l, outer - 1)->inner_ns += ns;
 	else
 		l->unseen_inner_ns += ns;
-	if (!ebt_count_stops(row) || !l->now.stopping || --l->now.stopping)
+	if (row & EBT_COUNT_CYCLE && l->majors_open)
+		l->majors_open--;
+	if (row & EBT_COUNT_COMPACTION && l->compactions_open)
+		l->compactions_open--;
+	if (!(row & EBT_COUNT_STOPS) || !l->now.stopping || --l->now.stopping)
 		return 0;
 	ebt_count_spend(l, now);
 	return 1;
@@ -422,12 +432,12 @@ EBT_COUNT_INLINE void ebt_count_unseen(struct ebt_count_lane *l, uint32_t row, u
 				       .earlier_ns = l->last_orphan_ns,
 				       .earlier_pause_ns = l->last_pause_ns,
 				       .inner_ns = l->unseen_inner_ns,
-				       .row = (uint16_t)row,
+				       .row = (uint16_t)(row & EBT_COUNT_ROW),
 				       .is_first = l->certainty == EBT_COUNT_UNSURE,
 				       .is_loss = (uint16_t)l->is_loss};
 	l->unseen_inner_ns = 0;
 	l->last_orphan_ns = now;
-	if (!ebt_count_stops(row))
+	if (!(row & EBT_COUNT_STOPS))
 		return;
 	l->last_pause_ns = now;
 	o->dropped = l->is_held ? (uint16_t)l->epoch : 0;

@@ -362,7 +362,7 @@ static __always_inline int count(const struct pt_regs *regs, uint16_t site, uint
 			.exec = (uint32_t)t->exec_id},
 		.tid = tid,
 		.release = t->release,
-		.row = count_row(t->release - FIRST_RELEASE, id),
+		.row = count_row(t->numbering, id),
 		.ts = ts,
 	};
 	switch (site) {

@@ -13,14 +13,7 @@
 #include <stdint.h>
 
 #include "base/histogram.h"
-
-/* One row for each phase of events.def, and the last one for those that are in no table. */
-enum {
-#define EBT_PHASE(id, name, stops) TALLY_PHASE_##name = id,
-#include <ebtrace/events.def>
-	TALLY_PHASE_UNKNOWN,
-	TALLY_PHASES
-};
+#include "session/phases.h"
 
 struct tally_phase {
 	uint64_t begun, ended, cut, total_ns, self_ns, max_ns;
@@ -43,9 +36,9 @@ struct tally_orphan {
 	uint64_t earlier_ns; /* the time of the orphan before, since then; 0: none */
 	uint64_t earlier_pause_ns; /* of the one before that stops the mutator, likewise */
 	uint64_t inner_ns;	   /* in phases inside of it, since then or since that orphan */
-	uint32_t phase;
-	bool is_first; /* since then */
-	bool is_loss;  /* since a loss, not since the begin */
+	uint32_t row;		   /* of its phase */
+	bool is_first;		   /* since then */
+	bool is_loss;		   /* since a loss, not since the begin */
 };
 #define TALLY_ORPHANS 6
 
@@ -68,7 +61,7 @@ struct tally {
 	struct histogram seen;	 /* that have ended, as of pauses_add()'s interval */
 	uint64_t cut_by_loss, cut_by_end, cut_max_ns;
 	uint64_t majors, compactions, unmatched;
-	struct tally_phase phase[TALLY_PHASES];
+	struct tally_phase phase[PHASE_ROWS]; /* by row */
 	uint64_t counter[TALLY_COUNTERS];
 	bool counter_seen[TALLY_COUNTERS];
 	struct tally_heap heap;

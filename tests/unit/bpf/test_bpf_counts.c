@@ -9,10 +9,12 @@
 #include "tests/unit/bpf_helpers.h"
 #include "tests/unit/bpf_maps.h"
 
+#include "report/parts/ids.h"
 #include "report/stat/model/snapshot.h"
 #include "report/stat/model/stat.h"
 #include "report/stat/model/tallies.h"
 #include "source/bpf/counted.h"
+#include "source/bpf/numberings.h"
 
 #define __BPF_CORE_READ_H__
 struct task_struct {
@@ -56,6 +58,9 @@ static uint32_t random_below(struct model *t, uint32_t below)
 	return (uint32_t)((t->random >> 11) % below);
 }
 
+/* As ebt_count_rows. */
+static uint16_t rows[EBT_NUMBERINGS][EBT_PHASE_IDS];
+
 /* ---- the maps ---- */
 
 static int read_lane(void *ctx, const struct ebt_count_key *key, struct ebt_count_lane *ret)
@@ -88,10 +93,10 @@ static void remove_page(void *ctx, const struct ebt_count_page_key *key)
 	map_remove(&ebt_count_pages, key, sizeof(*key));
 }
 
-static void remove_process(void *ctx, uint32_t slot)
+static void remove_process(void *ctx, const struct ebt_count_process_key *key)
 {
 	(void)ctx;
-	map_remove(&ebt_count_processes, &slot, sizeof(slot));
+	map_remove(&ebt_count_processes, key, sizeof(*key));
 }
 
 static bool has_ended(void *ctx, pid_t pid, uint32_t tid)
@@ -190,7 +195,7 @@ static void hit(struct model *t, struct ebt_event *ev)
 			.where = ev->domain == EBT_NO_DOMAIN ? EBT_COUNT_THREAD | ev->tid
 							     : ev->domain},
 		.tid = ev->tid,
-		.row = phases_row(ev->id),
+		.row = rows[0][ev->id],
 		.ts = ev->ts,
 	};
 	int records = kernel.records;
@@ -369,7 +374,7 @@ static void compare_pauses(const struct stat_pauses *a, const struct stat_pauses
 
 static void compare_phases(const struct stat_numbers *a, const struct stat_numbers *b)
 {
-	for (unsigned i = 0; i <= PHASES; i++) {
+	for (unsigned i = 0; i < PHASE_ROWS; i++) {
 		const struct stat_phase *x = &a->phases[i], *y = &b->phases[i];
 		differ("begun", x->begun, y->begun);
 		differ("count", x->count, y->count);
@@ -442,7 +447,8 @@ static void check_depth(void)
 {
 	struct model t;
 	model_init(&t, 1);
-	struct count_hit h = {.key = {.slot = SLOT, .where = 1}, .row = PHASE_minor, .ts = BEGIN};
+	struct count_hit h = {
+		.key = {.slot = SLOT, .where = 1}, .row = rows[0][PHASE_minor], .ts = BEGIN};
 	for (unsigned i = 0; i < EBT_COUNT_DEPTH + 5; i++)
 		count_begin(&h);
 	is(ebt_dropped.nowhere, 5, "phases deeper than there is room are lost");
@@ -459,7 +465,8 @@ static void check_no_room(void)
 {
 	struct model t;
 	model_init(&t, 1);
-	struct count_hit h = {.key = {.slot = SLOT, .where = 1}, .row = PHASE_minor, .ts = BEGIN};
+	struct count_hit h = {
+		.key = {.slot = SLOT, .where = 1}, .row = rows[0][PHASE_minor], .ts = BEGIN};
 	maps_full = true;
 	count_begin(&h);
 	is(ebt_dropped.nowhere, 1, "an event of a lane without an entry is lost");
@@ -479,7 +486,8 @@ static void check_gap(void)
 {
 	struct model t;
 	model_init(&t, 1);
-	struct count_hit h = {.key = {.slot = SLOT, .where = 1}, .row = PHASE_minor, .ts = BEGIN};
+	struct count_hit h = {
+		.key = {.slot = SLOT, .where = 1}, .row = rows[0][PHASE_minor], .ts = BEGIN};
 	count_begin(&h);
 	h.ts += 70;
 	count_counter(&h, COUNTER_major_slice_target, 1);
@@ -509,6 +517,7 @@ static void check_buckets(void)
 int main(void)
 {
 	kernel.full = false;
+	numberings_set_rows(rows);
 	check_runs(300, 40);
 	check_runs(60, 1500);
 	check_buckets();

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "report/mem/model/wrappers.h"
+#include "report/parts/ids.h"
 #include "session/code_language.h"
 #include "session/kinds.h"
 #include "session/versions.h"
@@ -55,6 +56,17 @@ static void test_kernel(void)
 	ok(numberings_phase(0, MARK, &id) && id == MARK && !numberings_phase(0, UNKNOWN, &id) &&
 		   !numberings_phase(1, MARK, &id),
 	   "so are numbers translated");
+	static uint16_t rows[EBT_NUMBERINGS][EBT_PHASE_IDS];
+	numberings_set_rows(rows);
+	ok(rows[0][MARK] == phases_row(MARK) &&
+		   rows[0][STOP] == (phases_row(STOP) | EBT_COUNT_STOPS) &&
+		   rows[0][UNKNOWN] == (PHASES_UNKNOWN | EBT_COUNT_STOPS),
+	   "and have rows to count in");
+	ok(rows[1][22] == (PHASE_major_gc_stw | EBT_COUNT_STOPS | EBT_COUNT_CYCLE) &&
+		   rows[1][38] == PHASE_domain_condition_wait &&
+		   rows[1][40] == (PHASES_UNKNOWN | EBT_COUNT_STOPS) &&
+		   rows[2][40] == (PHASE_compaction | EBT_COUNT_STOPS | EBT_COUNT_COMPACTION),
+	   "which are the same in each numbering");
 	struct runtime_version moth = versions_parse(&language_moth, "1.3");
 	ok(!numberings_of(moth) && numberings_of(versions_parse(&language_ocaml, "5.1")),
 	   "a language without a ring has canonical ids");

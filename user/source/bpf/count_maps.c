@@ -38,10 +38,10 @@ static void remove_page(void *ctx, const struct ebt_count_page_key *key)
 	call(BPF_MAP_DELETE_ELEM, maps->pages, key, NULL);
 }
 
-static void remove_process(void *ctx, uint32_t slot)
+static void remove_process(void *ctx, const struct ebt_count_process_key *key)
 {
 	const struct bpf_count_maps *maps = ctx;
-	call(BPF_MAP_DELETE_ELEM, maps->processes, &slot, NULL);
+	call(BPF_MAP_DELETE_ELEM, maps->processes, key, NULL);
 }
 
 static bool has_ended(void *ctx, pid_t pid, uint32_t tid)

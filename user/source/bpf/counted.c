@@ -5,15 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "codec/ring/ids.h"
-
-#define PAGE_BUCKETS  EBT_COUNT_BUCKETS
-#define GROUP_PAGES   (BUCKETS_COUNT / PAGE_BUCKETS)
-#define PAGES	      (BUCKETS_GROUPS * GROUP_PAGES)
-#define FIRST_RELEASE 49 /* as bpf/ocaml.bpf.c has it */
+#define PAGE_BUCKETS EBT_COUNT_BUCKETS
+#define GROUP_PAGES  (BUCKETS_COUNT / PAGE_BUCKETS)
+#define PAGES	     (BUCKETS_GROUPS * GROUP_PAGES)
 
 _Static_assert(PAGES <= 64 * EBT_COUNT_PAGE_WORDS, "a bit for each page");
-_Static_assert(EBT_COUNT_ROWS == (int)TALLY_PHASES && EBT_COUNT_ORPHANS == TALLY_ORPHANS &&
+_Static_assert((int)EBT_COUNT_ROWS == (int)PHASE_ROWS && EBT_COUNT_ORPHANS == TALLY_ORPHANS &&
 		       EBT_COUNT_COUNTERS == (int)TALLY_COUNTERS,
 	       "tallies have the same rows");
 
@@ -25,30 +22,17 @@ struct counted_page {
 struct counted_lane {
 	struct ebt_count_key key;
 	struct ebt_count_lane last;	     /* as it was read last */
+	struct ebt_count_sums exact;	     /* of the pauses in tallies */
+	uint64_t at_ns;			     /* of the last tally */
 	PTRARRAY(struct counted_page) pages; /* by epoch and page */
 };
 
 struct counted_process {
 	pid_t pid;
-	uint32_t process;
+	uint32_t process, exec;
 	struct counted_lane **lane;
 	uint32_t lanes, cap;
 };
-
-void bpf_count_rows(uint8_t rows[EBT_STACK_RELEASES][64])
-{
-	memset(rows, EBT_COUNT_PHASES, EBT_STACK_RELEASES * sizeof(*rows));
-	for (uint32_t i = 0; i < EBT_COUNT_PHASES; i++)
-		rows[0][i] = (uint8_t)i;
-	for (unsigned r = 1; r < EBT_STACK_RELEASES; r++) {
-		uint32_t known;
-		const uint16_t *canonical =
-			ring_canonical_phases((enum ebt_release)(FIRST_RELEASE + r), &known);
-		for (uint32_t i = 0; i < known && i < 64; i++)
-			if (canonical[i] < EBT_COUNT_PHASES)
-				rows[r][i] = (uint8_t)canonical[i];
-	}
-}
 
 /* ---- lanes ---- */
 
@@ -78,7 +62,12 @@ int bpf_counted_add(struct bpf_counted *c, uint32_t slot, pid_t pid, uint32_t pr
 		    const struct ebt_lane_record *rec)
 {
 	bool is_new;
-	struct counted_process *p = ptrarray_make(&c->by_slot, slot, &is_new);
+	struct counted_process *p = ptrarray_get(&c->by_slot, slot);
+	/* The record of an exec may have been dropped. */
+	int err = p && p->exec != rec->exec ? bpf_counted_end(c, slot, rec->ts) : 0;
+	if (err)
+		return err;
+	p = ptrarray_make(&c->by_slot, slot, &is_new);
 	if (!p || !array_reserve(p->lane, p->cap, p->lanes))
 		return -ENOMEM;
 	struct counted_lane *l = calloc(1, sizeof(*l));
@@ -87,6 +76,7 @@ int bpf_counted_add(struct bpf_counted *c, uint32_t slot, pid_t pid, uint32_t pr
 	l->key = (struct ebt_count_key){slot, rec->where, rec->exec};
 	p->pid = pid;
 	p->process = process;
+	p->exec = rec->exec;
 	p->lane[p->lanes++] = l;
 	return 0;
 }
@@ -164,10 +154,11 @@ static void set_longest(struct histogram *h, uint64_t max_ns)
 		h->max = max_ns;
 }
 
-static int read_pauses(struct bpf_counted *c, struct counted_lane *l,
-		       const struct ebt_count_lane *now, struct tally *t)
+static int read_pages(struct bpf_counted *c, struct counted_lane *l,
+		      const struct ebt_count_lane *now, struct tally *t)
 {
 	int err = 0;
+	histogram_clear(&t->held);
 	for (uint32_t page = 0; page < PAGES && !err; page++) {
 		if (!(now->pages[page / 64] >> (page % 64) & 1))
 			continue;
@@ -176,18 +167,25 @@ static int read_pauses(struct bpf_counted *c, struct counted_lane *l,
 			err = read_page(c, l, &key, epoch_counts(now, e), e == now->epoch, t);
 		}
 	}
+	return err;
+}
+
+/* What pages have more than sums at once, or less, comes to the sums of the next tally with pauses. */
+static void set_sums(struct counted_lane *l, const struct ebt_count_lane *now, struct tally *t)
+{
 	static const struct ebt_count_sums none;
-	set_exact(&t->pauses, &now->sure, &l->last.sure);
+	set_exact(&t->pauses, &now->sure, &l->exact);
+	if (t->pauses.count)
+		l->exact = now->sure;
 	set_exact(&t->held, &now->held, &none);
 	set_longest(&t->seen, now->sure.max_ns);
 	set_longest(&t->seen, now->held.max_ns);
-	return err;
 }
 
 static void add_phases(struct tally *t, const struct ebt_count_lane *now,
 		       const struct ebt_count_lane *last)
 {
-	for (unsigned i = 0; i < TALLY_PHASES; i++) {
+	for (unsigned i = 0; i < PHASE_ROWS; i++) {
 		const struct ebt_count_phase *a = &last->phase[i], *b = &now->phase[i];
 		t->phase[i] = (struct tally_phase){
 			.begun = b->ended + b->cut + now->open[i] - a->ended - a->cut -
@@ -212,7 +210,7 @@ static void add_orphans(struct tally *t, const struct ebt_count_lane *now,
 			.earlier_ns = o->earlier_ns,
 			.earlier_pause_ns = o->earlier_pause_ns,
 			.inner_ns = o->inner_ns,
-			.phase = o->row < TALLY_PHASES ? o->row : TALLY_PHASE_UNKNOWN,
+			.row = o->row < PHASE_ROWS ? o->row : PHASES_UNKNOWN,
 			.is_first = o->is_first,
 			.is_loss = o->is_loss,
 		};
@@ -230,19 +228,56 @@ static void add_counters(struct tally *t, const struct ebt_count_lane *now,
 	t->heap = (struct tally_heap){h->ts, h->last, h->max, h->last_sum, h->max_sum};
 }
 
-static int make_tally(struct bpf_counted *c, const struct counted_process *p,
-		      struct counted_lane *l, const struct ebt_count_lane *now, uint64_t at_ns)
+/* Where threads that are no traced program's own share a lane, no copy may ever be whole. */
+#define TRIES 64
+/* The pages are read behind the lane, and may have more. */
+#define PAGE_TRIES 4
+
+/* What the maps have of a lane now; as before, if that cannot be read. What is open ends at `over_ns`;
+ * 0: it is not over. */
+static void copy_lane(struct bpf_counted *c, const struct counted_lane *l, uint64_t over_ns,
+		      struct ebt_count_lane *ret)
+{
+	for (unsigned i = 0; i < TRIES; i++) {
+		if (c->access.read_lane(c->access.ctx, &l->key, ret)) {
+			*ret = l->last;
+			break;
+		}
+		if (ret->done == ret->hits)
+			break;
+	}
+	if (!over_ns)
+		return;
+	ebt_count_cut(ret, over_ns > ret->last_ns ? over_ns : ret->last_ns, 0);
+	ebt_count_settle(ret);
+}
+
+/* *now becomes a copy of the lane from behind its pages. */
+static int read_pauses(struct bpf_counted *c, struct counted_lane *l, uint64_t over_ns,
+		       struct ebt_count_lane *now, struct tally *t)
+{
+	bool is_same = false;
+	int err = 0;
+	for (unsigned i = 0; i < PAGE_TRIES && !is_same && !err; i++) {
+		uint64_t hits = now->hits;
+		err = read_pages(c, l, now, t);
+		copy_lane(c, l, over_ns, now);
+		is_same = now->hits == hits;
+	}
+	set_sums(l, now, t);
+	return err;
+}
+
+static void fill(const struct counted_process *p, const struct counted_lane *l,
+		 const struct ebt_count_lane *now, struct tally *t)
 {
 	const struct ebt_count_lane *last = &l->last;
 	bool is_thread = l->key.where & EBT_COUNT_THREAD;
-	struct tally *t = calloc(1, sizeof(*t));
-	if (!t)
-		return -ENOMEM;
-	t->at_ns = at_ns;
+	t->at_ns = l->at_ns;
 	t->process = p->process;
 	t->domain = is_thread ? EBT_NO_DOMAIN : (uint16_t)l->key.where;
 	t->tid = is_thread ? l->key.where & ~EBT_COUNT_THREAD : 0;
-	t->last_ns = now->last_ns < at_ns ? now->last_ns : at_ns;
+	t->last_ns = now->last_ns < t->at_ns ? now->last_ns : t->at_ns;
 	t->gc_ns = (int64_t)(now->gc_ns - last->gc_ns);
 	t->cut_by_loss = now->cut_by_loss - last->cut_by_loss;
 	t->cut_by_end = now->cut_by_end - last->cut_by_end;
@@ -253,30 +288,6 @@ static int make_tally(struct bpf_counted *c, const struct counted_process *p,
 	add_phases(t, now, last);
 	add_counters(t, now, last);
 	add_orphans(t, now, last);
-	int err = read_pauses(c, l, now, t);
-	if (err || !c->reader->take) {
-		tally_free(t);
-		return err;
-	}
-	c->reader->take(c->reader->ctx, t);
-	return 0;
-}
-
-/* Where threads that are no traced program's own share a lane, no copy may ever be whole. */
-#define TRIES 64
-
-/* What the maps have of a lane now; as before, if that cannot be read. */
-static void copy_lane(struct bpf_counted *c, const struct counted_lane *l,
-		      struct ebt_count_lane *ret)
-{
-	for (unsigned i = 0; i < TRIES; i++) {
-		if (c->access.read_lane(c->access.ctx, &l->key, ret)) {
-			*ret = l->last;
-			return;
-		}
-		if (ret->done == ret->hits)
-			return;
-	}
 }
 
 /* Ends what is open, if the lane is over. */
@@ -284,16 +295,24 @@ static int read_lane(struct bpf_counted *c, const struct counted_process *p, str
 		     uint64_t at_ns, bool is_over)
 {
 	struct ebt_count_lane now;
-	copy_lane(c, l, &now);
+	copy_lane(c, l, is_over ? at_ns : 0, &now);
 	if (now.hits == l->last.hits && !is_over)
 		return 0;
-	if (is_over) {
-		ebt_count_cut(&now, at_ns > now.last_ns ? at_ns : now.last_ns, 0);
-		ebt_count_settle(&now);
-	}
-	int err = make_tally(c, p, l, &now, at_ns);
+	struct tally *t = calloc(1, sizeof(*t));
+	if (!t)
+		return -ENOMEM;
+	/* What is held replaces that of the tally before: they are applied in this order. */
+	if (at_ns > l->at_ns)
+		l->at_ns = at_ns;
+	int err = read_pauses(c, l, is_over ? at_ns : 0, &now, t);
+	fill(p, l, &now, t);
 	l->last = now;
-	return err;
+	if (err || !c->reader->take) {
+		tally_free(t);
+		return err;
+	}
+	c->reader->take(c->reader->ctx, t);
+	return 0;
 }
 
 /* ---- ends ---- */
@@ -330,7 +349,7 @@ int bpf_counted_end(struct bpf_counted *c, uint32_t slot, uint64_t end_ns)
 		err = end_lane(c, p, p->lanes - 1, end_ns);
 	if (err || !p)
 		return err;
-	c->access.remove_process(c->access.ctx, slot);
+	c->access.remove_process(c->access.ctx, &(struct ebt_count_process_key){slot, p->exec});
 	free_process(ptrarray_remove(&c->by_slot, slot));
 	return 0;
 }

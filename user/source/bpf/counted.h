@@ -23,7 +23,7 @@ struct bpf_count_access {
 			 struct ebt_count_page *ret);
 	void (*remove_lane)(void *ctx, const struct ebt_count_key *key);
 	void (*remove_page)(void *ctx, const struct ebt_count_page_key *key);
-	void (*remove_process)(void *ctx, uint32_t slot);
+	void (*remove_process)(void *ctx, const struct ebt_count_process_key *key);
 	/* Whether a thread that has a lane of its own has ended. */
 	bool (*has_ended)(void *ctx, pid_t pid, uint32_t tid);
 	void *ctx;
@@ -38,9 +38,6 @@ struct bpf_counted {
 	PTRARRAY(struct counted_process) by_slot;
 	uint64_t read_ns; /* when all were read last */
 };
-
-/* The rows of phases for the BPF programs. */
-void bpf_count_rows(uint8_t rows[EBT_STACK_RELEASES][64]);
 
 void bpf_counted_done(struct bpf_counted *c);
 /* A lane of the process in this slot has been announced. 0 or -ENOMEM. */

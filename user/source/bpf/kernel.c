@@ -502,7 +502,7 @@ static void set_counting(struct bpf_kernel *k)
 	for (size_t i = 0; i < sizeof(maps) / sizeof(*maps); i++)
 		bpf_map__set_autocreate(maps[i], k->opt.counting);
 	k->skel->rodata->ebt_counting = k->opt.counting;
-	bpf_count_rows(k->skel->rodata->ebt_count_rows);
+	numberings_set_rows(k->skel->rodata->ebt_count_rows);
 }
 
 static int set_up(struct bpf_kernel *k, unsigned features)

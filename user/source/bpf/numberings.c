@@ -8,6 +8,7 @@
 #include "session/versions.h"
 
 _Static_assert(RING_NUMBERINGS <= EBT_NUMBERINGS, "the programs have room for each");
+_Static_assert((int)PHASES_UNKNOWN == (int)EBT_COUNT_UNKNOWN, "the programs have the same rows");
 
 unsigned numberings_of(struct runtime_version version)
 {
@@ -36,4 +37,24 @@ void numberings_set_runs(struct ebt_phase_set ret[EBT_NUMBERINGS])
 			if (numberings_phase(numbering, number, &id) &&
 			    phases_find(id)->stop == TRAITS_RUNS)
 				ret[numbering].bits[number / 64] |= 1ull << number % 64;
+}
+
+static uint16_t row_of(uint32_t id)
+{
+	uint32_t row = phases_row(id);
+	const struct traits_phase *p = phases_at(row);
+	return (uint16_t)(row | (p->stop != TRAITS_RUNS ? EBT_COUNT_STOPS : 0) |
+			  (p->roles & TRAITS_CYCLE ? EBT_COUNT_CYCLE : 0) |
+			  (p->roles & TRAITS_COMPACTION ? EBT_COUNT_COMPACTION : 0));
+}
+
+void numberings_set_rows(uint16_t ret[EBT_NUMBERINGS][EBT_PHASE_IDS])
+{
+	for (unsigned numbering = 0; numbering < EBT_NUMBERINGS; numbering++)
+		for (uint32_t number = 0, id; number < EBT_PHASE_IDS; number++)
+			ret[numbering][number] =
+				row_of(numbering < RING_NUMBERINGS &&
+						       numberings_phase(numbering, number, &id)
+					       ? id
+					       : UINT32_MAX);
 }

@@ -478,7 +478,7 @@ static int receive_lane(struct bpf_records *s, struct bpf_process *proc,
 	ev.domain = rec->where & EBT_COUNT_THREAD ? EBT_NO_DOMAIN : (uint16_t)rec->where;
 	processes_announce(&s->opt.session->processes, proc->process);
 	if (rec->release && !proc->named)
-		name_runtime(s, proc, (enum ebt_release)rec->release);
+		name_runtime(s, proc, versions_by_release(rec->release));
 	if (!s->opt.counted)
 		return 0;
 	int err = bpf_counted_add(s->opt.counted, proc->slot, proc->pid, proc->process, rec);

@@ -428,10 +428,23 @@ void bpf_traced_update_all(struct bpf_traced *t)
 
 /* ---- ends ---- */
 
+static void keep_error(struct bpf_traced *t, int err)
+{
+	if (err && !t->error)
+		t->error = err;
+}
+
+static void end_counted(struct bpf_traced *t, const struct bpf_process *proc, uint64_t ts)
+{
+	if (t->opt.counted)
+		keep_error(t, bpf_counted_end(t->opt.counted, proc->slot, ts));
+}
+
 void bpf_traced_end(struct bpf_traced *t, struct bpf_process *proc)
 {
 	if (proc->ended)
 		return;
+	end_counted(t, proc, now_ns());
 	check_links(t, proc);
 	report_unwatched_life(t, proc, now_ns());
 	report_failed(t, proc, now_ns());
@@ -446,18 +459,11 @@ void bpf_traced_end(struct bpf_traced *t, struct bpf_process *proc)
 	t->ended[t->ends++] = proc;
 }
 
-static void keep_error(struct bpf_traced *t, int err)
-{
-	if (err && !t->error)
-		t->error = err;
-}
-
 void bpf_traced_exited(struct bpf_traced *t, struct bpf_process *proc, uint64_t ts)
 {
 	if (t->opt.pages)
 		keep_error(t, page_user_end(t->opt.pages, &proc->pages, ts));
-	if (t->opt.counted)
-		keep_error(t, bpf_counted_end(t->opt.counted, proc->slot, ts));
+	end_counted(t, proc, ts);
 	processes_ended(t->opt.processes, proc->process, clock_ns(CLOCK_BOOTTIME));
 	bpf_traced_end(t, proc);
 }
@@ -472,6 +478,7 @@ void bpf_traced_release(struct bpf_traced *t,
 			t->ended[left++] = proc;
 			continue;
 		}
+		end_counted(t, proc, proc->end_ns);
 		t->slot[proc->slot] = NULL;
 		bpf_traced_free_slot(t, proc->slot);
 		forget_path(proc);

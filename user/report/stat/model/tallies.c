@@ -3,8 +3,6 @@
 
 #include <errno.h>
 
-_Static_assert((int)TALLY_PHASES == PHASES + 1, "the same rows");
-
 void stat_tallies_done(struct stat_tallies *ts)
 {
 	for (struct tally *t; (t = ts->first);) {
@@ -50,7 +48,7 @@ static struct stat_lane *lane_of(struct stat_model *m, const struct tally *t)
 static void add_phases(struct stat_lane *l, const struct tally *t)
 {
 	struct stat_numbers *n = &l->process->numbers;
-	for (unsigned i = 0; i <= PHASES; i++) {
+	for (unsigned i = 0; i < PHASE_ROWS; i++) {
 		const struct tally_phase *from = &t->phase[i];
 		struct stat_phase *ph = &n->phases[i];
 		ph->begun += from->begun;
@@ -60,8 +58,9 @@ static void add_phases(struct stat_lane *l, const struct tally *t)
 		ph->self_ns += from->self_ns;
 		if (from->max_ns > ph->max_ns)
 			ph->max_ns = from->max_ns;
+		if (from->begun && phases_at(i)->roles & TRAITS_MINOR)
+			l->minors += from->begun;
 	}
-	l->minors += t->phase[PHASE_minor].begun;
 	if (l->minors > n->lane_minors)
 		n->lane_minors = l->minors;
 	n->majors += t->majors;
@@ -73,7 +72,7 @@ static void add_phases(struct stat_lane *l, const struct tally *t)
 static void add_orphan(struct stat_lane *l, const struct tally_orphan *o)
 {
 	struct stat_pauses *pauses = &l->process->numbers.pauses;
-	struct stat_phase *ph = &l->process->numbers.phases[o->phase];
+	struct stat_phase *ph = &l->process->numbers.phases[o->row];
 	uint64_t since = o->since_ns ? o->since_ns : l->pauses.unsure_ns;
 	uint64_t ns = o->ts > since ? o->ts - since : 0;
 	uint64_t inner = o->inner_ns + (o->earlier_ns > since ? o->earlier_ns - since : 0);
@@ -81,7 +80,7 @@ static void add_orphan(struct stat_lane *l, const struct tally_orphan *o)
 	ph->cut++;
 	ph->total_ns += ns;
 	ph->self_ns += ns > inner ? ns - inner : 0;
-	if (!phases_stop(o->phase))
+	if (!phases_stop(o->row))
 		return;
 	l->pauses.clock.gc_ns += ns - known;
 	pauses->cut[o->is_loss ? STAT_CUT_LOSS : STAT_CUT_START] += o->is_first;
