@@ -72,12 +72,37 @@ static int read_lane(void *ctx, const struct ebt_count_key *key, struct ebt_coun
 	return l ? 0 : -2;
 }
 
+/* Pauses that end while pages are read. */
+static struct {
+	unsigned before, behind; /* so many each of the read of a page */
+	uint64_t ns;
+	struct count_hit hit;
+	uint64_t pauses, sum;
+} race;
+
+static void one_pause(uint64_t ns)
+{
+	count_begin(&race.hit);
+	race.hit.ts += ns;
+	count_end(&race.hit);
+	race.pauses++;
+	race.sum += ns;
+}
+
+static void race_once(unsigned *left)
+{
+	if (*left && (*left)--)
+		one_pause(race.ns);
+}
+
 static int read_page(void *ctx, const struct ebt_count_page_key *key, struct ebt_count_page *ret)
 {
 	(void)ctx;
+	race_once(&race.before);
 	const struct ebt_count_page *p = bpf_map_lookup_elem(&ebt_count_pages, key);
 	if (p)
 		*ret = *p;
+	race_once(&race.behind);
 	return p ? 0 : -2;
 }
 
@@ -461,6 +486,12 @@ static void check_depth(void)
 	model_done(&t);
 }
 
+static void forget_maps(void)
+{
+	while (map_entries)
+		map_remove(map_entry->map, map_entry->key, sizeof(map_entry->key));
+}
+
 static void check_no_room(void)
 {
 	struct model t;
@@ -475,9 +506,18 @@ static void check_no_room(void)
 	maps_full = true;
 	count_end(&h);
 	is(ebt_dropped.nowhere, 2, "and so is a pause without a page");
+	count_counter(&h, COUNTER_major_heap_words, 1);
+	is(ebt_dropped.nowhere, 3, "and the heap of a process without an entry");
 	maps_full = false;
-	while (map_entries)
-		map_remove(map_entry->map, map_entry->key, sizeof(map_entry->key));
+	h.key.where = 2;
+	kernel.full = true;
+	count_begin(&h);
+	is(ebt_dropped.nowhere, 4, "and an event of a lane that cannot be announced");
+	kernel.full = false;
+	int records = kernel.records;
+	count_begin(&h);
+	is(kernel.records, records + 1, "which the next one announces");
+	forget_maps();
 	model_done(&t);
 }
 
@@ -498,8 +538,89 @@ static void check_gap(void)
 	ok(l && l->cut_by_loss == 1 && l->cut_max_ns == 70 && l->phase[PHASE_minor].cut == 1 &&
 		   l->orphans == 1 && l->orphan[0].is_loss,
 	   "a gap cuts at the last event before it");
-	while (map_entries)
-		map_remove(map_entry->map, map_entry->key, sizeof(map_entry->key));
+	forget_maps();
+	model_done(&t);
+}
+
+/* The lane of a program is announced, sure of its pauses. */
+static void announce_lane(struct model *t, uint32_t exec)
+{
+	race.hit = (struct count_hit){.key = {.slot = SLOT, .where = 1, .exec = exec},
+				      .row = rows[0][PHASE_minor],
+				      .ts = race.hit.ts + BEGIN};
+	count_lifecycle(&race.hit, LIFECYCLE_domain_spawn);
+	if (bpf_counted_add(&t->counted, SLOT, PID, t->counts.process, (const void *)kernel.rec))
+		abort();
+}
+
+struct read_pauses {
+	uint64_t pauses, sum, max;
+};
+
+/* What all tallies have together. */
+static struct read_pauses read_pauses(const struct model *t)
+{
+	struct read_pauses r = {0};
+	for (const struct tally *y = t->tallies.first; y; y = y->next) {
+		r.pauses += y->pauses.count;
+		r.sum += (uint64_t)y->pauses.sum;
+		r.max = y->pauses.max > r.max ? y->pauses.max : r.max;
+	}
+	return r;
+}
+
+/* Pauses come while the pages are read, into one that is read and into one that was not there. */
+static void check_race(unsigned before, unsigned behind, uint64_t ns, const char *what)
+{
+	struct model t;
+	model_init(&t, 1);
+	memset(&race, 0, sizeof(race));
+	announce_lane(&t, 1);
+	one_pause(1000000);
+	race.before = before;
+	race.behind = behind;
+	race.ns = ns;
+	for (unsigned i = 1; i <= 3; i++)
+		if (bpf_counted_read(&t.counted, race.hit.ts + i))
+			abort();
+	race.before = race.behind = 0;
+	if (bpf_counted_stop(&t.counted, race.hit.ts + 4))
+		abort();
+	struct read_pauses r = read_pauses(&t);
+	ok(r.pauses == race.pauses && r.sum == race.sum, "%s: all count, with their time", what);
+	ok(r.max == (ns > 1000000 ? ns : 1000000), "%s: the longest is exact", what);
+	ok(!map_entries, "%s: nothing is left", what);
+	model_done(&t);
+}
+
+static void check_races(void)
+{
+	check_race(1, 0, 1000100, "before a page");
+	check_race(0, 1, 1000100, "behind it");
+	check_race(0, 1, 40000001, "in a new page");
+	check_race(100, 100, 1000100, "at each page");
+}
+
+/* The lanes of the next program end those of the one before, with what its process had. */
+static void check_exec(void)
+{
+	struct model t;
+	model_init(&t, 1);
+	memset(&race, 0, sizeof(race));
+	announce_lane(&t, 1);
+	count_counter(&race.hit, COUNTER_major_heap_words, 100);
+	one_pause(50);
+	announce_lane(&t, 2);
+	count_counter(&race.hit, COUNTER_major_heap_words, 7);
+	one_pause(60);
+	ok(read_pauses(&t).pauses == 1 && t.tallies.first->heap.sum == 100,
+	   "an exec without a record ends the lanes of the program");
+	if (bpf_counted_stop(&t.counted, race.hit.ts))
+		abort();
+	const struct tally *last = t.tallies.first->next;
+	ok(last && !last->next && last->heap.sum == 7 && read_pauses(&t).pauses == 2,
+	   "the next one's heap is its own");
+	ok(!map_entries, "and nothing is left in the maps");
 	model_done(&t);
 }
 
@@ -524,5 +645,7 @@ int main(void)
 	check_depth();
 	check_no_room();
 	check_gap();
+	check_races();
+	check_exec();
 	return tap_done();
 }
