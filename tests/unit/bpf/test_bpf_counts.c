@@ -593,12 +593,37 @@ static void check_race(unsigned before, unsigned behind, uint64_t ns, const char
 	model_done(&t);
 }
 
+/* And pauses that are held: each tally has all of them. */
+static void check_race_held(void)
+{
+	struct model t;
+	model_init(&t, 1);
+	memset(&race, 0, sizeof(race));
+	race.hit = (struct count_hit){
+		.key = {.slot = SLOT, .where = 1}, .row = rows[0][PHASE_minor], .ts = BEGIN};
+	one_pause(1000000);
+	race.behind = 1;
+	race.ns = 1000100;
+	if (bpf_counted_add(&t.counted, SLOT, PID, t.counts.process, (const void *)kernel.rec) ||
+	    bpf_counted_read(&t.counted, race.hit.ts))
+		abort();
+	const struct tally *y = t.tallies.first;
+	ok(race.pauses == 2 && y->held.count == 2 && y->held.sum == 2000100 && !y->pauses.count,
+	   "what is held is read whole, once");
+	if (bpf_counted_stop(&t.counted, race.hit.ts + 1))
+		abort();
+	ok(read_pauses(&t).pauses == 2 && read_pauses(&t).sum == 2000100 && !y->next->held.count,
+	   "and counts at the end");
+	model_done(&t);
+}
+
 static void check_races(void)
 {
 	check_race(1, 0, 1000100, "before a page");
 	check_race(0, 1, 1000100, "behind it");
 	check_race(0, 1, 40000001, "in a new page");
 	check_race(100, 100, 1000100, "at each page");
+	check_race_held();
 }
 
 /* The lanes of the next program end those of the one before, with what its process had. */
