@@ -132,8 +132,8 @@ static __noinline int count_gap(struct ebt_count_lane *l, uint64_t now)
 	return 0;
 }
 
-/* The lane at the time of an event, which becomes that of the lane if it is later; NULL: the event is
- * dropped. */
+/* The lane at the time of an event, which becomes that of the lane if it is later; NULL: the
+ * event is dropped. */
 static __always_inline struct ebt_count_lane *count_lane(struct count_hit *hit)
 {
 	struct ebt_count_lane *l = bpf_map_lookup_elem(&ebt_count_lanes, &hit->key);
@@ -152,7 +152,8 @@ static __always_inline struct ebt_count_lane *count_lane(struct count_hit *hit)
 	return l;
 }
 
-/* The process learns how many of its domains are in a collection together; one begins with the first. */
+/* The process learns how many of its domains are in a collection together; one begins with the
+ * first. */
 static __always_inline uint64_t count_together(int32_t *all, uint16_t *known, uint16_t open)
 {
 	int32_t change = (int32_t)open - (int32_t)*known;

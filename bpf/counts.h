@@ -21,9 +21,10 @@
 #include "abi.h"
 
 /*
- * The rows of phases, which are the report's: one for each phase of events.def, then those of languages
- * with phases of their own, and the last one for phases that are in no table. With the number of a row
- * comes what is counted of its phases; the tracer makes both from what it knows of them.
+ * The rows of phases, which are the report's: one for each phase of events.def, then those of
+ * languages with phases of their own, and the last one for phases that are in no table. With the
+ * number of a row comes what is counted of its phases; the tracer makes both from what it knows of
+ * them.
  */
 enum {
 	EBT_COUNT_UNKNOWN = 32 /* after the rows of other phases */
@@ -144,8 +145,8 @@ struct ebt_count_heap {
 
 /*
  * `done` is the first member and `hits` the last: a hit is counted in `hits` before the rest of the
- * lane changes, and in `done` behind that. A copy from the begin to the end in which both are the same
- * is whole.
+ * lane changes, and in `done` behind that. A copy from the begin to the end in which both are the
+ * same is whole.
  */
 struct ebt_count_lane {
 	uint64_t done;
@@ -156,7 +157,8 @@ struct ebt_count_lane {
 	uint32_t certainty;   /* enum ebt_count_certainty */
 	uint32_t opens, used; /* open spans; places that have ever been used */
 	uint32_t free_place;
-	/* Of cycles and compactions: how many phases are open, and how many of them its process knows. */
+	/* Of cycles and compactions: how many phases are open, and how many of them its process
+	 * knows. */
 	uint16_t majors_open, compactions_open;
 	uint16_t majors_known, compactions_known;
 	uint32_t orphans;
@@ -372,8 +374,8 @@ EBT_COUNT_INLINE int ebt_count_begin(struct ebt_count_lane *l, uint32_t row, uin
 }
 
 /*
- * The innermost span of the present thread is over; cut: not by its own end. Nonzero: a pause is over
- * with it, which took now.spent_ns.
+ * The innermost span of the present thread is over; cut: not by its own end. Nonzero: a pause is
+ * over with it, which took now.spent_ns.
  */
 EBT_COUNT_INLINE int ebt_count_pop(struct ebt_count_lane *l, uint64_t now, uint32_t cut)
 {
@@ -468,8 +470,8 @@ static long ebt_count_end_step(uint32_t i, void *ctx)
 	return is_last;
 }
 
-/* An end of a span that is not the innermost one, or of none; those inside of it end with it. Nonzero:
- * so does a pause. */
+/* An end of a span that is not the innermost one, or of none; those inside of it end with it.
+ * Nonzero: so does a pause. */
 EBT_COUNT_INLINE int ebt_count_end_outer(struct ebt_count_lane *l, uint32_t row, uint64_t now)
 {
 	struct ebt_count_walk w = {.l = l, .now = now, .row = row};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
 /*
- * The buckets of a log-linear histogram, for those that count in them: base/histogram.c, and the BPF
- * programs, which include this, too. Group 0 is [0, COUNT), group g > 0 is [COUNT << (g - 1),
+ * The buckets of a log-linear histogram, for those that count in them: base/histogram.c, and the
+ * BPF programs, which include this, too. Group 0 is [0, COUNT), group g > 0 is [COUNT << (g - 1),
  * COUNT << g): its buckets are 1 << (g - 1) wide, so those of groups 0 and 1 hold one value each.
  */
 #ifndef BASE_BUCKETS_H
@@ -15,8 +15,8 @@
 #define BUCKETS_COUNT  (1u << BUCKETS_BITS)
 #define BUCKETS_GROUPS (64 - BUCKETS_BITS + 1)
 
-/* The number of the highest bit of a value that is not 0: for BPF, for which clang 14 has no code for
- * the builtin. */
+/* The number of the highest bit of a value that is not 0: for BPF, for which clang 14 has no
+ * code for the builtin. */
 static inline __attribute__((always_inline)) unsigned buckets_log2_by_halves(uint64_t v)
 {
 	unsigned n = 0;

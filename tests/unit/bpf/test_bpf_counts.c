@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Counting in maps, from the BPF programs' own code (bpf/counts.bpf.h) through the tracer's reader to
- * the report's model: random phases of several threads and domains, and the same as events.
+ * Counting in maps, from the BPF programs' own code (bpf/counts.bpf.h) through the tracer's reader
+ * to the report's model: random phases of several threads and domains, and the same as events.
  */
 #include <stdio.h>
 
@@ -343,7 +343,8 @@ static void run(struct model *t, uint32_t steps)
 {
 	struct thread_stack stack[LANES][3] = {0};
 	uint32_t runs[LANES] = {0};
-	/* The kernel holds pauses from the first event of a lane on, the model from the lane's begin. */
+	/* The kernel holds pauses from the first event of a lane on, the model from the lane's
+	 * begin. */
 	for (uint32_t i = 0; i < LANES; i++) {
 		struct ebt_event ev = event_of(t, i, 0);
 		ev.kind = EBT_COUNTER;

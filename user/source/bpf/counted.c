@@ -129,7 +129,8 @@ static bool epoch_counts(const struct ebt_count_lane *l, uint32_t epoch)
 	return true;
 }
 
-/* The buckets are those that were counted; the sum is exact, and so is a new longest or shortest one. */
+/* The buckets are those that were counted; the sum is exact, and so is a new longest or shortest
+ * one. */
 static void set_exact(struct histogram *h, const struct ebt_count_sums *now,
 		      const struct ebt_count_sums *last)
 {
@@ -170,7 +171,8 @@ static int read_pages(struct bpf_counted *c, struct counted_lane *l,
 	return err;
 }
 
-/* What pages have more than sums at once, or less, comes to the sums of the next tally with pauses. */
+/* What pages have more than sums at once, or less, comes to the sums of the next tally with
+ * pauses. */
 static void set_sums(struct counted_lane *l, const struct ebt_count_lane *now, struct tally *t)
 {
 	static const struct ebt_count_sums none;
@@ -233,8 +235,8 @@ static void add_counters(struct tally *t, const struct ebt_count_lane *now,
 /* The pages are read behind the lane, and may have more. */
 #define PAGE_TRIES 4
 
-/* What the maps have of a lane now; as before, if that cannot be read. What is open ends at `over_ns`;
- * 0: it is not over. */
+/* What the maps have of a lane now; as before, if that cannot be read. What is open ends at
+ * `over_ns`; 0: it is not over. */
 static void copy_lane(struct bpf_counted *c, const struct counted_lane *l, uint64_t over_ns,
 		      struct ebt_count_lane *ret)
 {

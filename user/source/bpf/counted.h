@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The lanes whose events the BPF programs count in maps (bpf/counts.h): reads them, makes tallies
- * (session/tally.h) of what has been counted since the last read, and removes them when their process
- * has ended or runs another program.
+ * (session/tally.h) of what has been counted since the last read, and removes them when their
+ * process has ended or runs another program.
  */
 #ifndef SOURCE_BPF_COUNTED_H
 #define SOURCE_BPF_COUNTED_H
@@ -45,7 +45,8 @@ int bpf_counted_add(struct bpf_counted *c, uint32_t slot, pid_t pid, uint32_t pr
 		    const struct ebt_lane_record *rec);
 /* Makes tallies of all lanes, of which everything up to now_ns is in the maps. 0 or -ENOMEM. */
 int bpf_counted_read(struct bpf_counted *c, uint64_t now_ns);
-/* The process in the slot ended, or called exec, at end_ns: makes its last tallies. 0 or -ENOMEM. */
+/* The process in the slot ended, or called exec, at end_ns: makes its last tallies. 0 or
+ * -ENOMEM. */
 int bpf_counted_end(struct bpf_counted *c, uint32_t slot, uint64_t end_ns);
 /* The run ends, and no event comes any more. 0 or -ENOMEM. */
 int bpf_counted_stop(struct bpf_counted *c, uint64_t end_ns);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Tallies (session/tally.h) on their way into the model of stat: they wait until the stream of events
- * has come to their moment, so that their lanes are as their other events have left them. Their
- * numbers are added to those of the lane and the process, as if the events had been there. A tally
- * changes no lane's time.
+ * Tallies (session/tally.h) on their way into the model of stat: they wait until the stream of
+ * events has come to their moment, so that their lanes are as their other events have left them.
+ * Their numbers are added to those of the lane and the process, as if the events had been there. A
+ * tally changes no lane's time.
  */
 #ifndef REPORT_STAT_MODEL_TALLIES_H
 #define REPORT_STAT_MODEL_TALLIES_H
