@@ -47,6 +47,8 @@ struct {
 /* In .bss: numbers of lanes so far; and gaps, in which probes were missing: the tracer's. */
 uint32_t ebt_count_numbers __weak = 0;
 uint32_t ebt_count_gaps __weak = 0;
+/* Events count from this time on: that of the run. */
+uint64_t ebt_count_from_ns __weak = 0;
 
 static const struct ebt_count_lane count_new_lane;
 static const struct ebt_count_page count_new_page;
@@ -133,9 +135,11 @@ static __noinline int count_gap(struct ebt_count_lane *l, uint64_t now)
 }
 
 /* The lane at the time of an event, which becomes that of the lane if it is later; NULL: the
- * event is dropped. */
+ * event is dropped, or does not count. */
 static __always_inline struct ebt_count_lane *count_lane(struct count_hit *hit)
 {
+	if (hit->ts < *(volatile uint64_t *)&ebt_count_from_ns)
+		return NULL;
 	struct ebt_count_lane *l = bpf_map_lookup_elem(&ebt_count_lanes, &hit->key);
 	if (!l)
 		l = count_add_lane(hit);

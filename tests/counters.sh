@@ -16,6 +16,7 @@ go() { echo >&9 && exec 9>&-; }
 attach() {
 	local name=$1 mode=$2
 	shift 2
+	rm -f "$TMP/$name.log" # that of the run before
 	"$O/ebtrace" stat -v --json --mode "$mode" -p "$PID" -o "$TMP/$name.json" "$@" \
 		9>&- 2>"$TMP/$name.log" &
 	children+=("$!")

@@ -650,6 +650,25 @@ static void check_exec(void)
 	model_done(&t);
 }
 
+/* A process that ran before the run. */
+static void check_begin(void)
+{
+	struct model t;
+	model_init(&t, 1);
+	struct count_hit h = {
+		.key = {.slot = SLOT, .where = 1}, .row = rows[0][PHASE_minor], .ts = BEGIN};
+	ebt_count_from_ns = BEGIN + 10;
+	count_begin(&h);
+	ok(!map_entries && !ebt_dropped.nowhere, "what is before the run does not count");
+	h.ts += 10;
+	count_end(&h);
+	const struct ebt_count_lane *l = bpf_map_lookup_elem(&ebt_count_lanes, &h.key);
+	ok(l && l->orphans == 1 && l->first_ns == h.ts, "a phase that had begun is cut");
+	ebt_count_from_ns = 0;
+	forget_maps();
+	model_done(&t);
+}
+
 static void check_buckets(void)
 {
 	unsigned wrong = 0;
@@ -671,6 +690,7 @@ int main(void)
 	check_depth();
 	check_no_room();
 	check_gap();
+	check_begin();
 	check_races();
 	check_exec();
 	return tap_done();

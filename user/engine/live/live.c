@@ -715,6 +715,7 @@ static enum engine_end trace_to_the_end(struct live *t)
 	if (!t->has_program) {
 		traced_read_usage(t->traced, true);
 		session->run_begin = moment_at(now_ns());
+		probing_run_begins(&t->probing, session->run_begin.ns);
 	}
 	t->stop_ns = now_ns() + t->options->duration_ns;
 	int err = trace(t);

@@ -178,10 +178,18 @@ probing_begin(struct probing *p, const struct engine *e, bool record, struct ins
 			    "timing page faults: meanwhile each one of the traced processes takes "
 			    "300 to 500 ns more, in a pause 200 ns on top, and of other programs "
 			    "up to 100 ns");
+	if (!err && bo.counting && !o->program)
+		bpf_source_count_from(p->source, UINT64_MAX);
 	if (!err)
 		return ENGINE_OK;
 	p->source = NULL;
 	return begin_without(p, err, reason);
+}
+
+void probing_run_begins(struct probing *p, uint64_t now_ns)
+{
+	if (p->source)
+		bpf_source_count_from(p->source, now_ns);
 }
 
 /* "12 (populated 2, file 10)" */

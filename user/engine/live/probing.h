@@ -42,6 +42,8 @@ enum engine_end probing_check_ends(const struct probing *p);
 void probing_attach_found(void *p, struct traced_process *process);
 /* Attaches to what is new among what a probed process had mapped at read_ns. */
 void probing_mapped(struct probing *p, pid_t pid, const struct maps_list *maps, uint64_t read_ns);
+/* The run begins, with processes that ran before: what is counted counts from now on. */
+void probing_run_begins(struct probing *p, uint64_t now_ns);
 /* Emits the intervals in which threads do not run that are open, if the sink wants them. */
 void probing_emit_open(struct probing *p, struct sink *k);
 /*

@@ -253,6 +253,7 @@ static int bpf_source_stop(struct source *base)
 		err = look(s, true); /* lanes are announced */
 	uint64_t until_ns = now_ns();
 	/* Where probes are removed one by one there are ends without begins. */
+	bpf_source_count_from(base, UINT64_MAX);
 	if (!err && s->opt.counting)
 		err = bpf_counted_stop(&s->counted, until_ns);
 	bpf_records_until(&s->records, until_ns);
@@ -505,16 +506,6 @@ static int new_kernel(struct bpf_source *s)
 	return err;
 }
 
-static void set_counting(struct bpf_source *s)
-{
-	if (!s->opt.counting)
-		return;
-	s->count_maps = bpf_kernel_count_maps(s->kernel);
-	s->counted.access = bpf_count_maps_access(&s->count_maps);
-	s->counted.reader = &s->session->tallies;
-	s->counted.read_ns = now_ns();
-}
-
 static int set_up(struct bpf_source *s)
 {
 	const struct bpf_options *opt = &s->opt;
@@ -533,7 +524,8 @@ static int set_up(struct bpf_source *s)
 	if (err)
 		return err;
 	set_pages(s);
-	set_counting(s);
+	if (opt->counting)
+		bpf_count_maps_open(s->kernel, &s->count_maps, &s->session->tallies, &s->counted);
 	init_traced(s);
 	init_records(s);
 	return 0;
@@ -763,6 +755,11 @@ int bpf_source_flush_offcpu(struct source *base)
 		err = look(s, false);
 	s->base.lanes = s->lanes.lanes;
 	return err;
+}
+
+void bpf_source_count_from(struct source *base, uint64_t ns)
+{
+	bpf_kernel_count_from(((struct bpf_source *)base)->kernel, ns);
 }
 
 int bpf_source_count(struct source *base)

@@ -69,6 +69,8 @@ const struct bpf_refusal *bpf_source_missed(struct source *s, enum bpf_feature *
 /* Emits the intervals in which threads do not run and that are open; the rest of each follows as an
  * interval of its own. 0 or -errno. */
 int bpf_source_flush_offcpu(struct source *s);
+/* Events before that time are not counted in maps. 0 until then. */
+void bpf_source_count_from(struct source *s, uint64_t ns);
 /* Makes tallies (session/tally.h) of what has been counted up to now, which it does once a second by
  * itself. 0 or -errno. */
 int bpf_source_count(struct source *s);

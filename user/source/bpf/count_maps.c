@@ -6,6 +6,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/clock.h"
+
 /* 0 or -errno. */
 static int call(enum bpf_cmd cmd, int map, const void *key, void *value)
 {
@@ -50,15 +52,17 @@ static bool has_ended(void *ctx, pid_t pid, uint32_t tid)
 	return syscall(SYS_tgkill, pid, tid, 0) && errno == ESRCH;
 }
 
-struct bpf_count_access bpf_count_maps_access(struct bpf_count_maps *maps)
+void bpf_count_maps_open(const struct bpf_kernel *k, struct bpf_count_maps *maps,
+			 const struct tally_reader *reader, struct bpf_counted *ret)
 {
-	return (struct bpf_count_access){
-		.read_lane = read_lane,
-		.read_page = read_page,
-		.remove_lane = remove_lane,
-		.remove_page = remove_page,
-		.remove_process = remove_process,
-		.has_ended = has_ended,
-		.ctx = maps,
-	};
+	*maps = bpf_kernel_count_maps(k);
+	*ret = (struct bpf_counted){.access = {.read_lane = read_lane,
+					       .read_page = read_page,
+					       .remove_lane = remove_lane,
+					       .remove_page = remove_page,
+					       .remove_process = remove_process,
+					       .has_ended = has_ended,
+					       .ctx = maps},
+				    .reader = reader,
+				    .read_ns = now_ns()};
 }

@@ -372,6 +372,11 @@ struct bpf_count_maps bpf_kernel_count_maps(const struct bpf_kernel *k)
 	};
 }
 
+void bpf_kernel_count_from(struct bpf_kernel *k, uint64_t ns)
+{
+	__atomic_store_n(&k->skel->bss->ebt_count_from_ns, ns, __ATOMIC_RELAXED);
+}
+
 void bpf_kernel_count_gap(struct bpf_kernel *k)
 {
 	__atomic_fetch_add(&k->skel->bss->ebt_count_gaps, 1, __ATOMIC_RELAXED);
