@@ -49,9 +49,10 @@ same='del(.begin_ns, .source) | del(.. | .wall_ns?, .elapsed_ns?, .gc_percent?, 
 	.cpu_user_ns?, .cpu_system_ns?, .peak_rss_bytes?, .blame?, .advice?, .coverage_percent?,
 	.history_events?, .history_words?)'
 
-# Probes at functions take the time themselves, each tracer's its own.
+# Probes at functions take the time themselves, each tracer's its own, and so they may see processes
+# begin in another order.
 without_times() {
-	same='walk(if type == "object" then with_entries(select(.key | endswith("_ns") or . == "gc_percent" or
+	same='.processes |= sort_by(.pid) | walk(if type == "object" then with_entries(select(.key | endswith("_ns") or . == "gc_percent" or
 		. == "source" or . == "blame" or . == "advice" or . == "peak_rss_bytes" or
 		. == "coverage_percent" or . == "history_events" or . == "history_words" | not)) else . end)'
 }
