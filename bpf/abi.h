@@ -115,6 +115,7 @@ enum ebt_site {
 		0xff04, /* no marker: from now on a ring alone has the thread's events */
 };
 
+/* slot: EBT_NO_SLOT: that of the process, by its pid */
 #define EBT_COOKIE(slot, site) ((uint64_t)(slot) << 16 | (site))
 
 /*

@@ -32,6 +32,10 @@ struct {
 	__type(value, uint32_t);
 } ebt_traced __weak SEC(".maps");
 
+/* All processes of the machine are traced: each exec is reported, without a slot if the process is
+ * not known yet, and a probe may be in a process without one. Set before load. */
+const volatile uint8_t ebt_everyone __weak = 0;
+
 /* In .bss, which the tracer has mapped: reading it costs no system call. */
 struct ebt_dropped ebt_dropped __weak = {};
 

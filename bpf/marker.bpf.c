@@ -166,10 +166,24 @@ static __always_inline int count(const struct pt_regs *regs, uint64_t cookie, ui
 	return 0;
 }
 
+/* The cookie of a probe that is in all processes gets the slot of this one. Nonzero: it is not traced
+ * yet. */
+static __always_inline int find_slot(uint64_t *cookie)
+{
+	uint32_t pid = pidns_current_process();
+	const uint32_t *slot = bpf_map_lookup_elem(&ebt_traced, &pid);
+	if (!slot)
+		return 1;
+	*cookie = EBT_COOKIE(*slot, (uint16_t)*cookie);
+	return 0;
+}
+
 SEC("uprobe")
 int ebt_marker(struct pt_regs *regs)
 {
 	uint64_t cookie = bpf_get_attach_cookie(regs);
+	if (ebt_everyone && (uint32_t)(cookie >> 16) == EBT_NO_SLOT && find_slot(&cookie))
+		return 0;
 	uint64_t ts = clock_of_program(REGS_TS(regs));
 	uint16_t site = (uint16_t)cookie;
 

@@ -10,8 +10,6 @@
 
 /* Follow children; set before load. */
 const volatile uint8_t ebt_follow = 1;
-/* Report each exec, without a slot if the process is not traced; set before load. */
-const volatile uint8_t ebt_everyone = 0;
 
 /* Slots for children, which the tracer refills at each poll. */
 struct {

@@ -117,7 +117,7 @@ static bool is_left_out(const struct attach_env *env, const struct marker *m)
  */
 static const struct marker *wanted_marker(const struct file_markers *of, const char *name)
 {
-	bool spare = of->filtered && !of->env->ring_request_always;
+	bool spare = of->filtered && !of->env->ring_request_always && !of->env->everyone;
 	const struct marker *m = find_marker(name);
 	if (of->env->allocs_only || of->env->no_probes ||
 	    (m && m->event && of->env->watermark_only && !spare))
@@ -129,11 +129,17 @@ static const struct marker *wanted_marker(const struct file_markers *of, const c
 	return m;
 }
 
+/* The kernel sets the semaphores of all processes that run the file, and of those that come. */
+static bool is_shareable(const void *state)
+{
+	return ((const struct file_markers *)state)->env->everyone;
+}
+
 static int plan(void *state, bool shared, struct attach_plan *ret)
 {
 	struct file_markers *of = state;
 	struct notes notes;
-	(void)shared;
+	uint32_t slot = shared ? EBT_NO_SLOT : of->slot;
 	of->filtered = process_is_filtered(of->pid);
 	if (of->filtered && !of->env->no_ring_request && !of->env->ring_request_always)
 		messages_at(
@@ -154,7 +160,7 @@ static int plan(void *state, bool shared, struct attach_plan *ret)
 			site[n++] = (struct uprobe_site){
 				.offset = from->offset,
 				.semaphore = from->semaphore,
-				.cookie = EBT_COOKIE(of->slot, m->site),
+				.cookie = EBT_COOKIE(slot, m->site),
 			};
 	}
 	notes_done(&notes);
@@ -177,6 +183,7 @@ const struct attacher attach_markers = {
 	.match = match,
 	.begin = begin,
 	.update = update,
+	.is_shareable = is_shareable,
 	.plan = plan,
 	.survives_exec = survives_exec,
 	.end = free,

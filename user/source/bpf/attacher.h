@@ -48,7 +48,8 @@ struct attach_env {
 	const struct messages *messages;
 	struct memory_reader *memory; /* see struct bpf_options */
 	uint32_t last_key;	      /* of a runtime, and of a file's sites of allocations */
-	bool share; /* use one link for all processes that run a file, where possible */
+	bool share;    /* use one link for all processes that run a file, where possible */
+	bool everyone; /* all processes are traced: so can the markers of a file be */
 	/* Called before a file is shared: false if a process that is not traced runs it, and so
 	 * would pay for the probes. NULL: that does not matter. */
 	bool (*is_ours)(void *ctx, uint64_t dev, uint64_t inode);

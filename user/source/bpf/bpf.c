@@ -418,6 +418,7 @@ static struct attach_env env_of(struct bpf_source *s)
 		.ctx = s,
 		.memory = opt->memory,
 		.share = !opt->no_follow && s->counts.multi,
+		.everyone = opt->everyone,
 		/* What a program of ours starts comes and goes too fast for links of its own. */
 		.is_ours = opt->hold || opt->everyone ? NULL : is_ours,
 		.allocs = opt->allocs,
@@ -654,8 +655,10 @@ int bpf_source_trace(struct source *base, pid_t pid, uint64_t born_ns, char *rea
 	name_attach(pid, what);
 	if (!proc)
 		return other_users_explain(can ? -ENOMEM : -EINVAL, what, reason);
-	if (!proc->born_ns)
+	if (born_ns && !proc->born_ns) {
 		proc->born_ns = born_ns;
+		proc->found_ns = now_ns();
+	}
 	return 0;
 }
 

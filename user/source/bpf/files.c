@@ -349,14 +349,22 @@ static int attachment_update(struct bpf_links *l, struct attach_env *env, struct
 	return n;
 }
 
+/* Since when the process has been watched by a link that was there before; 0: by its own. */
+static uint64_t shared_from(const struct attachment *a, const struct bpf_scan *scan)
+{
+	if (!a->shared)
+		return 0;
+	return a->shared->since_ns > scan->found_ns ? a->shared->since_ns : scan->found_ns;
+}
+
 /* The begin of the time in which probes were missing, if the process was not scanned since
  * unwatched_ns; 0: they were not. */
-static uint64_t attachment_missed(const struct attachment *a, uint64_t unwatched_ns)
+static uint64_t attachment_missed(const struct attachment *a, const struct bpf_scan *scan,
+				  uint64_t unwatched_ns)
 {
 	if (a->unshared_ns)
 		return a->unshared_ns;
-	bool before = a->shared && a->shared->since_ns <= unwatched_ns;
-	return before ? 0 : unwatched_ns;
+	return a->shared && shared_from(a, scan) <= unwatched_ns ? 0 : unwatched_ns;
 }
 
 /* Detaches; a zeroed attachment is allowed. */
@@ -521,10 +529,15 @@ static int walk_entry(struct walk *w, const struct maps_entry *e)
 	return err == -ESRCH ? err : 0;
 }
 
-static void note_missed(struct bpf_scan *scan, uint64_t since)
+static void note_missed(struct bpf_scan *scan, uint64_t since_ns, uint64_t until_ns)
 {
-	if (since && (!scan->missed_ns || since < scan->missed_ns))
-		scan->missed_ns = since;
+	if (!since_ns)
+		return;
+	uint64_t until = until_ns ? until_ns : now_ns();
+	if (!scan->missed_ns || since_ns < scan->missed_ns)
+		scan->missed_ns = since_ns;
+	if (until > scan->missed_until_ns)
+		scan->missed_until_ns = until;
 }
 
 /* True if the events that the attachment misses are in the process's ring, which is read. */
@@ -563,7 +576,8 @@ static void update(struct walk *w, struct bpf_file *file)
 		bool in_ring = a->by && (a->left_alone || (n && is_in_ring(w->by, w->files, a)));
 		w->scan->in_ring |= in_ring && file->unwatched_ns;
 		if (n > 0 && !a->by->samples && !is_in_ring(w->by, w->files, a))
-			note_missed(w->scan, attachment_missed(a, file->unwatched_ns));
+			note_missed(w->scan, attachment_missed(a, w->scan, file->unwatched_ns),
+				    shared_from(a, w->scan));
 		seen |= n > 0 || (a->by && a->left_alone);
 	}
 	if (seen)
@@ -601,7 +615,7 @@ bool bpf_files_check(struct bpf_scanner *by, struct bpf_files *f)
 static void begin_scan(struct bpf_scan *scan)
 {
 	scan->sites = 0;
-	scan->missed_ns = 0;
+	scan->missed_ns = scan->missed_until_ns = 0;
 	scan->in_ring = false;
 }
 
@@ -687,7 +701,7 @@ bool bpf_files_probed(const struct bpf_scanner *by, const struct bpf_files *f, u
 		for (unsigned k = 0; k < ATTACHERS; k++) {
 			const struct bpf_file *file = &f->file[i];
 			const struct attachment *a = &file->at[k];
-			bool has = a->by && (a->link.fd >= 0 || a->by->is_shareable);
+			bool has = a->by && (a->link.fd >= 0 || a->shared || a->by->changes);
 			if (has && !bpf_links_cover(&by->links, file->dev, file->inode, born_ns))
 				return true;
 		}

@@ -105,14 +105,15 @@ struct bpf_scan {
 	uint32_t slot;
 	pid_t pid;
 	uint64_t since_ns;     /* the process's program has been known since then */
+	uint64_t found_ns;     /* its hits of shared links count since then; 0: since its begin */
 	uint64_t begun_ns;     /* now; files that lost their probes are not watched since then */
 	uint64_t unwatched_ns; /* what is found now was not watched since then; 0: no matter */
 
 	/* results */
 	int sites;    /* new ones, or -errno if there are none: why the last file that failed did */
 	bool in_ring; /* events that were missed are in the process's ring, and nowhere else */
-	/* Events that are seen from now on were missed since then; 0: none were. */
-	uint64_t missed_ns;
+	/* Events that are seen from now on were missed in this time; 0: none were. */
+	uint64_t missed_ns, missed_until_ns;
 };
 
 void bpf_files_init(struct bpf_files *f);

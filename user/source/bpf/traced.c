@@ -210,7 +210,7 @@ static void report_scan(struct bpf_traced *t, struct bpf_process *proc, const st
 {
 	if (scan->missed_ns && t->opt.unwatched)
 		t->opt.unwatched(t->opt.ctx, proc->process, scan->missed_ns,
-				 proc->held_ns ? proc->held_ns : now_ns());
+				 proc->held_ns ? proc->held_ns : scan->missed_until_ns);
 	if (scan->in_ring)
 		bpf_traced_notify(t, proc->pid, BPF_RING_NEEDED, 0);
 	/* Its files can be read when it has ended, if they were opened before. */
@@ -225,6 +225,7 @@ static struct bpf_scan scan_of(const struct bpf_process *proc)
 		.pid = proc->pid,
 		.since_ns = proc->since_ns,
 		.begun_ns = now_ns(),
+		.found_ns = proc->found_ns,
 		.unwatched_ns = proc->scanned_ns ? proc->scanned_ns : proc->born_ns,
 	};
 }

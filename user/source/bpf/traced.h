@@ -60,6 +60,7 @@ struct bpf_process {
 	uint64_t end_ns;     /* when its end was noticed */
 	uint64_t since_ns;   /* added, or its last exec */
 	uint64_t born_ns;    /* its last fork or exec; 0: it ran when it was attached to */
+	uint64_t found_ns;   /* as in struct bpf_scan */
 	uint64_t scanned_ns; /* when its mappings were read last; 0: never since then */
 	bool unmapped;	     /* it had none then: it may have ended */
 	uint64_t exe_dev, exe_inode;
