@@ -70,7 +70,7 @@ __attribute__((noinline)) static void traced(double best[LOOPS])
 static int attach(struct source *s, pid_t pid, char *reason)
 {
 	struct maps_list maps;
-	if (bpf_source_trace(s, pid, reason))
+	if (bpf_source_trace(s, pid, 0, reason))
 		return -1;
 	memory_reader_list(NULL, pid, MAPS_TRACED, &maps);
 	int n = bpf_source_attach(s, pid, &maps, 0, reason);
@@ -79,7 +79,7 @@ static int attach(struct source *s, pid_t pid, char *reason)
 }
 
 /* Traces a child with these options, at so many sites; its best rounds. */
-static int measure(const struct bpf_options *opt, int sites, double best[LOOPS])
+static int measure(const struct probe_plan *opt, int sites, double best[LOOPS])
 {
 	int go[2], done[2];
 	if (pipe(go) || pipe(done))
@@ -129,11 +129,11 @@ static void put_row(const char *name, double ns, double empty_ns, double goal_ns
 int main(void)
 {
 	double best[LOOPS];
-	if (measure(&(struct bpf_options){0}, 4, best))
+	if (measure(&(struct probe_plan){0}, 4, best))
 		return 1;
 	put_row("marker_of_a_pause", best[PAUSE], best[EMPTY], 1.08 * best[EMPTY]);
 	put_row("marker_to_bpf", best[PLAIN], best[EMPTY], 1.08 * best[EMPTY]);
-	if (measure(&(struct bpf_options){.counting = true}, 3, best))
+	if (measure(&(struct probe_plan){.counting = true}, 3, best))
 		return 1;
 	put_row("marker_counted", best[PAUSE], best[EMPTY], best[EMPTY] + 110);
 	return 0;

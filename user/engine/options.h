@@ -10,13 +10,13 @@
 #include <sys/types.h>
 
 #include "session/traits.h"
+#include "source/bpf/plan.h"
 
 enum engine_mode { MODE_AUTO, MODE_RING, MODE_WATERMARK, MODE_STREAM, MODE_PROBES, MODE_COUNTERS };
 enum engine_ring_request { RING_REQUEST_AUTO, RING_REQUEST_ALWAYS, RING_REQUEST_NEVER };
 /* Sampled allocations, which come through probes alone: they are not asked for, they may be among the
  * events, or the run is for nothing else. */
 enum engine_allocs { ALLOCS_NONE, ALLOCS_TOO, ALLOCS_ONLY };
-enum engine_attach { ATTACH_AUTO, ATTACH_MULTI, ATTACH_PERF };
 
 struct engine_options {
 	const char *command; /* "ebtrace stat", for advice; NULL: "ebtrace", which is trace */
@@ -39,7 +39,7 @@ struct engine_options {
 	uint64_t min_duration_ns; /* of spans; 0: of any length */
 	const char *ring_dir;	  /* searched if a process has no ring mapped; NULL: none */
 	enum engine_mode mode;
-	enum engine_attach attach;
+	enum bpf_attach attach;
 	enum engine_ring_request ring_request;
 	enum engine_allocs allocs;
 	const char *needs_ends; /* the report that needs to know when objects end, or NULL */

@@ -135,12 +135,10 @@ probing_begin(struct probing *p, const struct engine *e, bool record, struct ins
 	*p = (struct probing){.engine = e};
 	if (o->mode == MODE_RING && !o->blame)
 		return ENGINE_OK;
-	struct bpf_options bo = {
+	struct probe_plan plan = {
 		.ring_bytes = o->bpf_buffer_bytes,
 		.slack_ns = RING_SLACK_NS,
-		.attach = o->attach == ATTACH_MULTI  ? BPF_ATTACH_MULTI
-			  : o->attach == ATTACH_PERF ? BPF_ATTACH_PERF
-						     : BPF_ATTACH_AUTO,
+		.attach = o->attach,
 		.no_follow = !o->follow,
 		.inspect = inspect,
 		.memory = e->memory,
@@ -170,7 +168,7 @@ probing_begin(struct probing *p, const struct engine *e, bool record, struct ins
 		.ctx = ctx,
 	};
 	char reason[EBT_REASON_BYTES] = "";
-	int err = bpf_source_new(e->session, &bo, &p->source, reason);
+	int err = bpf_source_new(e->session, &plan, &p->source, reason);
 	if (!err)
 		report_refused(p);
 	if (!err && o->faults && !bpf_source_refusal(p->source, BPF_FAULTS))
@@ -178,7 +176,7 @@ probing_begin(struct probing *p, const struct engine *e, bool record, struct ins
 			    "timing page faults: meanwhile each one of the traced processes takes "
 			    "300 to 500 ns more, in a pause 200 ns on top, and of other programs "
 			    "up to 100 ns");
-	if (!err && bo.counting && !o->program)
+	if (!err && plan.counting && !o->program)
 		bpf_source_count_from(p->source, UINT64_MAX);
 	if (!err)
 		return ENGINE_OK;

@@ -19,7 +19,7 @@ struct probing {
 /* Whether there can be one at all: the kernel and our privileges allow it. */
 bool probing_is_allowed(void);
 /*
- * Makes the source if the mode requires or allows it. changed and ctx: as in struct bpf_options.
+ * Makes the source if the mode requires or allows it. changed and ctx: as in struct probe_plan.
  * record: the started program switches its own ring on. All pointers outlive the source. ENGINE_OK,
  * or the reason has been reported.
  */

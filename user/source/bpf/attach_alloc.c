@@ -14,6 +14,7 @@
 #include "base/plural.h"
 #include "bpf/abi.h"
 #include "runtime/alloc_markers.h"
+#include "source/bpf/plan.h"
 
 struct file_allocs {
 	struct attach_env *env;
@@ -43,7 +44,7 @@ static enum attach_when update(void *state, uint64_t now_ns)
 {
 	const struct file_allocs *a = state;
 	(void)now_ns;
-	return a->env->allocs ? ATTACH_NOW : ATTACH_LATER;
+	return a->env->plan->allocs ? ATTACH_NOW : ATTACH_LATER;
 }
 
 static struct ebt_operand operand_of(const struct usdt_arg *arg)
@@ -123,7 +124,7 @@ static uint32_t plan_sites(const struct attach_env *env, const struct notes *not
 		struct usdt_args args;
 		enum alloc_marker marker = alloc_marker_of(from, &args);
 		if (marker == ALLOC_MARKERS || (ours && marker == ALLOC_MARKER_OTEL_FREE) ||
-		    (env->allocs_only && alloc_marker_is_of_pages(marker)))
+		    (env->plan->allocs_only && alloc_marker_is_of_pages(marker)))
 			continue;
 		struct ebt_alloc_site is = describe(marker, ours, &args);
 		int index = find_site(file, &is);

@@ -15,6 +15,7 @@
 #include "elf/notes.h"
 #include "proc/process.h"
 #include "runtime/marker_args.h"
+#include "source/bpf/plan.h"
 
 struct file_markers {
 	const struct attach_env *env;
@@ -107,7 +108,7 @@ static enum attach_when update(void *state, uint64_t now_ns)
 /* What is not counted would only cost. */
 static bool is_left_out(const struct attach_env *env, const struct marker *m)
 {
-	return env->counting && m->event && m->site != EBT_BEGIN && m->site != EBT_END &&
+	return env->plan->counting && m->event && m->site != EBT_BEGIN && m->site != EBT_END &&
 	       m->site != EBT_COUNTER && m->site != EBT_LIFECYCLE;
 }
 
@@ -117,14 +118,15 @@ static bool is_left_out(const struct attach_env *env, const struct marker *m)
  */
 static const struct marker *wanted_marker(const struct file_markers *of, const char *name)
 {
-	bool spare = of->filtered && !of->env->ring_request_always && !of->env->everyone;
+	bool spare =
+		of->filtered && !of->env->plan->ring_request_always && !of->env->plan->everyone;
 	const struct marker *m = find_marker(name);
-	if (of->env->allocs_only || of->env->no_probes ||
-	    (m && m->event && of->env->watermark_only && !spare))
+	if (of->env->plan->allocs_only || of->env->plan->no_probes ||
+	    (m && m->event && of->env->plan->watermark_only && !spare))
 		return NULL;
 	if (m && is_left_out(of->env, m))
 		return NULL;
-	if (m && m->site == EBT_SITE_RING_REQUEST && (of->env->no_ring_request || spare))
+	if (m && m->site == EBT_SITE_RING_REQUEST && (of->env->plan->no_ring_request || spare))
 		return NULL;
 	return m;
 }
@@ -132,7 +134,7 @@ static const struct marker *wanted_marker(const struct file_markers *of, const c
 /* The kernel sets the semaphores of all processes that run the file, and of those that come. */
 static bool is_shareable(const void *state)
 {
-	return ((const struct file_markers *)state)->env->everyone;
+	return ((const struct file_markers *)state)->env->plan->everyone;
 }
 
 static int plan(void *state, bool shared, struct attach_plan *ret)
@@ -141,7 +143,7 @@ static int plan(void *state, bool shared, struct attach_plan *ret)
 	struct notes notes;
 	uint32_t slot = shared ? EBT_NO_SLOT : of->slot;
 	of->filtered = process_is_filtered(of->pid);
-	if (of->filtered && !of->env->no_ring_request && !of->env->ring_request_always)
+	if (of->filtered && !of->env->plan->no_ring_request && !of->env->plan->ring_request_always)
 		messages_at(
 			of->env->messages, LOG_VERBOSE,
 			"process %d runs under a seccomp filter: it is not asked for a ring, which "

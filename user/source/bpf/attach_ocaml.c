@@ -12,6 +12,7 @@
 #include "session/kinds.h"
 #include "session/versions.h"
 #include "source/bpf/numberings.h"
+#include "source/bpf/plan.h"
 
 struct file_runtime {
 	struct attach_env *env;
@@ -50,11 +51,11 @@ static void leave_unwanted(struct ocaml_runtime *r, uint64_t unwanted)
 static uint64_t probe_after(const struct attach_env *env, const struct attach_process *process)
 {
 	char one[2];
-	if (!env->own_ring_ns ||
-	    memory_reader_getenv(env->memory, process->pid, "OCAML_RUNTIME_EVENTS_START", one,
+	if (!env->plan->own_ring_ns ||
+	    memory_reader_getenv(env->plan->memory, process->pid, "OCAML_RUNTIME_EVENTS_START", one,
 				 sizeof(one)) < 0)
 		return 0;
-	return process->since_ns + env->own_ring_ns;
+	return process->since_ns + env->plan->own_ring_ns;
 }
 
 struct ebt_ocaml_stacks attach_ocaml_stacks(const struct ocaml_allocs *a, uint64_t bias)
@@ -94,13 +95,13 @@ static int begin(struct attach_env *env, const struct attach_process *process,
 	o->pid = process->pid;
 	o->domain_base = (uint16_t)(ATTACH_OCAML_DOMAINS * process->before);
 	o->runtime = file->what->ocaml;
-	leave_unwanted(&o->runtime, env->unwanted);
+	leave_unwanted(&o->runtime, env->plan->unwanted);
 	o->after_ns = probe_after(env, process);
-	if (env->runtime.language)
-		o->runtime.version = env->runtime;
+	if (env->plan->runtime.language)
+		o->runtime.version = env->plan->runtime;
 	if (env->stacks)
 		find_stacks(o, file);
-	ocaml_probes_locate(file->fd, &o->runtime, env->memory, process->pid, file->map,
+	ocaml_probes_locate(file->fd, &o->runtime, env->plan->memory, process->pid, file->map,
 			    &o->location);
 	messages_at(env->messages, LOG_VERBOSE, "pid %d: %s holds %s", process->pid,
 		    file->map->path, versions_text(o->runtime.version).text);
@@ -111,9 +112,10 @@ static int begin(struct attach_env *env, const struct attach_process *process,
 static enum attach_when update(void *state, uint64_t now_ns)
 {
 	struct file_runtime *o = state;
-	if (!o->env->no_ring && ocaml_probes_ring_is_on(o->env->memory, o->pid, &o->location) > 0)
+	if (!o->env->plan->no_ring &&
+	    ocaml_probes_ring_is_on(o->env->plan->memory, o->pid, &o->location) > 0)
 		return ATTACH_NOT;
-	bool never = o->env->allocs_only || o->env->no_probes;
+	bool never = o->env->plan->allocs_only || o->env->plan->no_probes;
 	return now_ns < o->after_ns || never ? ATTACH_LATER : ATTACH_NOW;
 }
 
@@ -149,7 +151,7 @@ static struct ebt_ocaml_runtime describe(const struct file_runtime *o, bool shar
 		for (unsigned i = 0; i < o->runtime.sites; i++)
 			r.site[o->runtime.site[i].function] = o->runtime.site[i].address;
 	}
-	if (o->env->no_ring)
+	if (o->env->plan->no_ring)
 		r.flag = 0;
 	return r;
 }
@@ -183,7 +185,7 @@ static int plan(void *state, bool shared, struct attach_plan *ret)
 	ret->sites = o->runtime.sites;
 	for (unsigned i = 0; i < o->runtime.sites; i++) {
 		const struct ocaml_site *from = &o->runtime.site[i];
-		bool in_ax = from->flag_in_ax && !o->env->no_ring;
+		bool in_ax = from->flag_in_ax && !o->env->plan->no_ring;
 		ret->site[i].offset = from->offset;
 		ret->site[i].cookie = EBT_OCAML_COOKIE(ret->key, from->function,
 						       in_ax ? EBT_OCAML_FLAG_IN_AX : 0);

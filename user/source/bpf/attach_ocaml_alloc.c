@@ -17,6 +17,7 @@
 #include "runtime/ocaml/allocs.h"
 #include "session/versions.h"
 #include "source/bpf/attach_ocaml.h"
+#include "source/bpf/plan.h"
 
 struct file_ocaml_allocs {
 	struct attach_env *env;
@@ -53,13 +54,13 @@ static int begin(struct attach_env *env, const struct attach_process *process,
 	o->domain_base = (uint16_t)(ATTACH_OCAML_DOMAINS * process->before);
 	o->runtime = file->what->ocaml;
 	*ret_state = o;
-	if (!env->allocs_only)
+	if (!env->plan->allocs_only)
 		return 0;
 	/* An exec may be known only after the program that it starts was found: what that has
 	 * allocated was counted then. */
 	o->counts_before = !process->again && is_younger(process->pid);
-	if (env->runtime.language)
-		o->runtime.version = env->runtime;
+	if (env->plan->runtime.language)
+		o->runtime.version = env->plan->runtime;
 	int err = ocaml_allocs_read(file->fd, &o->runtime, &o->allocs);
 	/* The program runs on, and may start others. */
 	if (err && !attacher_has_reported(env, file->map))
@@ -68,7 +69,7 @@ static int begin(struct attach_env *env, const struct attach_process *process,
 			    versions_text(o->runtime.version).text,
 			    err == -ENOENT ? "it is bytecode, whose stack has no frame descriptors"
 					   : "its code is unknown");
-	ocaml_probes_locate(file->fd, &o->runtime, env->memory, process->pid, file->map,
+	ocaml_probes_locate(file->fd, &o->runtime, env->plan->memory, process->pid, file->map,
 			    &o->location);
 	return 0;
 }

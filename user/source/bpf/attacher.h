@@ -39,6 +39,8 @@ struct memory_reader;
 #define ATTACH_REPORTED 16
 
 /* The options of a run, and the kernel functions that attachers need. */
+struct probe_plan;
+
 struct attach_env {
 	/* As bpf_kernel_set(). */
 	int (*set)(void *ctx, enum bpf_table table, uint64_t key, const void *value);
@@ -46,29 +48,17 @@ struct attach_env {
 	void (*report_rest)(void *ctx, uint32_t key);
 	void *ctx;
 	const struct messages *messages;
-	struct memory_reader *memory; /* see struct bpf_options */
-	uint32_t last_key;	      /* of a runtime, and of a file's sites of allocations */
-	bool share;    /* use one link for all processes that run a file, where possible */
-	bool everyone; /* all processes are traced: so can the markers of a file be */
+	const struct probe_plan *plan; /* the source's */
+	uint32_t last_key;	       /* of a runtime, and of a file's sites of allocations */
+	bool share; /* use one link for all processes that run a file, where possible */
 	/* Called before a file is shared: false if a process that is not traced runs it, and so
 	 * would pay for the probes. NULL: that does not matter. */
 	bool (*is_ours)(void *ctx, uint64_t dev, uint64_t inode);
-	bool allocs;		   /* attach to markers of sampled allocations */
-	bool allocs_only;	   /* and to nothing else */
-	bool no_probes;		   /* to nothing at all */
 	bool stacks;		   /* events get their stacks */
-	uint64_t unwanted;	   /* kinds that may be missing, bits by enum ebt_kind */
 	uint32_t alloc_sites;	   /* of them that were planned so far */
 	uint32_t unprepared_sites; /* of these, in programs without such markers */
-	bool counting;		   /* begins, ends and counters in maps, and no other events */
-	bool watermark_only;	   /* no events: only markers that wake the reader of rings */
-	bool no_ring_request;	   /* do not switch rings on */
-	bool ring_request_always;  /* also of processes under a seccomp filter */
-	bool no_ring;		   /* probe programs even if their own ring is on */
-	uint64_t own_ring_ns;	   /* time for a process to switch its own ring on */
 	unsigned absent;	   /* programs that are not loaded, a bit for each enum bpf_probe */
 	unsigned missed;	   /* of these, the ones that some process would have needed */
-	struct runtime_version runtime; /* of all runtimes; zeroes: as found in each */
 	/* The files of which it was reported last that they are not probed, by hash_file(). */
 	uint64_t reported[ATTACH_REPORTED];
 	unsigned reports;

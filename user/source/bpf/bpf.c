@@ -34,7 +34,7 @@
 
 struct bpf_source {
 	struct source base;
-	struct bpf_options opt;
+	struct probe_plan opt;
 	struct bpf_kernel *kernel;
 	struct session *session;
 	struct code_frames *code;
@@ -409,37 +409,25 @@ static void set_pages(struct bpf_source *s)
 /* The environment of the attachers: what the options ask for, of what the kernel has loaded. */
 static struct attach_env env_of(struct bpf_source *s)
 {
-	const struct bpf_options *opt = &s->opt;
+	const struct probe_plan *opt = &s->opt;
 	unsigned has = bpf_kernel_features(s->kernel);
 	return (struct attach_env){
 		.messages = &s->session->messages,
 		.set = set_table,
 		.report_rest = report_rest,
 		.ctx = s,
-		.memory = opt->memory,
+		.plan = opt,
 		.share = !opt->no_follow && s->counts.multi,
-		.everyone = opt->everyone,
 		/* What a program of ours starts comes and goes too fast for links of its own. */
 		.is_ours = opt->hold || opt->everyone ? NULL : is_ours,
-		.allocs = opt->allocs,
-		.allocs_only = opt->allocs_only,
-		.no_probes = opt->no_probes,
-		.counting = opt->counting,
 		.stacks = opt->stacks && (has >> BPF_STACKS & 1),
-		.watermark_only = opt->watermark_only,
-		.no_ring_request = opt->no_ring_request,
-		.ring_request_always = opt->ring_request_always,
-		.no_ring = opt->no_ring,
-		.own_ring_ns = opt->own_ring_ns,
-		.runtime = opt->runtime,
-		.unwanted = opt->unwanted,
 		.absent = s->absent,
 	};
 }
 
 static void init_traced(struct bpf_source *s)
 {
-	const struct bpf_options *opt = &s->opt;
+	const struct probe_plan *opt = &s->opt;
 	struct bpf_scanner by = {
 		.inspect = opt->inspect,
 		.links = {.attach = attach_link,
@@ -468,7 +456,7 @@ static void init_traced(struct bpf_source *s)
 
 static void init_records(struct bpf_source *s)
 {
-	const struct bpf_options *opt = &s->opt;
+	const struct probe_plan *opt = &s->opt;
 	bpf_records_init(&s->records, &(struct bpf_records_options){
 					      .session = s->session,
 					      .traced = &s->traced,
@@ -486,13 +474,10 @@ static void init_records(struct bpf_source *s)
 
 static int new_kernel(struct bpf_source *s)
 {
-	const struct bpf_options *opt = &s->opt;
-	struct bpf_kernel_options kernel = {.ring_bytes = opt->ring_bytes,
+	const struct probe_plan *opt = &s->opt;
+	struct bpf_kernel_options kernel = {.plan = opt,
 					    .multi = s->counts.multi,
-					    .no_follow = opt->no_follow,
-					    .everyone = opt->everyone,
 					    .features = bpf_features_wanted(opt),
-					    .counting = opt->counting,
 					    .messages = &s->session->messages,
 					    .receive = bpf_records_take,
 					    .ctx = &s->records};
@@ -509,7 +494,7 @@ static int new_kernel(struct bpf_source *s)
 
 static int set_up(struct bpf_source *s)
 {
-	const struct bpf_options *opt = &s->opt;
+	const struct probe_plan *opt = &s->opt;
 	int err = bpf_lanes_init(&s->lanes);
 	if (!err)
 		err = code_frames_new(s->session, &s->code);
@@ -532,7 +517,7 @@ static int set_up(struct bpf_source *s)
 	return 0;
 }
 
-int bpf_source_new(struct session *session, const struct bpf_options *opt, struct source **ret,
+int bpf_source_new(struct session *session, const struct probe_plan *opt, struct source **ret,
 		   char *reason)
 {
 	struct bpf_source *s = calloc(1, sizeof(*s));

@@ -15,7 +15,7 @@
 
 #include "session/session.h"
 #include "source/bpf/kernel.h"
-#include "source/bpf/options.h"
+#include "source/bpf/plan.h"
 #include "source/bpf/reason.h"
 #include "source/bpf/traced.h"
 #include "stream/source.h"
@@ -42,7 +42,7 @@ struct bpf_counts {
  * Loads the programs. `s` must outlive the source. 0, else -errno and `reason` (BPF_REASON_BYTES)
  * is one line for the user.
  */
-int bpf_source_new(struct session *s, const struct bpf_options *opt, struct source **ret,
+int bpf_source_new(struct session *s, const struct probe_plan *opt, struct source **ret,
 		   char *reason);
 /* A process that has not begun yet: stacks of it will have the names of code that it had mapped. */
 void bpf_source_record_code(struct source *s, pid_t pid);

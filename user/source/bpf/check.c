@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "source/bpf/check.h"
+#include "source/bpf/plan.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -73,10 +74,11 @@ static void check_probes(struct bpf_kernel *k, struct bpf_check *c)
 
 int bpf_check(struct bpf_check *ret)
 {
+	static const struct probe_plan plan = {.ring_bytes = RING_BYTES};
 	struct bpf_kernel *k;
 	struct bpf_check c = {.multi = uprobe_multi_works()};
 	struct bpf_kernel_options opt = {
-		.ring_bytes = RING_BYTES,
+		.plan = &plan,
 		.multi = c.multi,
 		.features = BPF_FEATURE(BPF_FEATURES) - 1,
 		.receive = ignore_record,

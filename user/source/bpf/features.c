@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <stdio.h>
 
-unsigned bpf_features_wanted(const struct bpf_options *opt)
+unsigned bpf_features_wanted(const struct probe_plan *opt)
 {
 	unsigned set = BPF_FEATURE(BPF_CHILDREN);
 	if (opt->pages)
@@ -25,7 +25,7 @@ unsigned bpf_features_wanted(const struct bpf_options *opt)
 }
 
 /* Without any of these there is nothing to do for the source. */
-static unsigned main_features(const struct bpf_options *opt)
+static unsigned main_features(const struct probe_plan *opt)
 {
 	if (opt->pages)
 		return BPF_FEATURE(BPF_PAGES);
@@ -36,7 +36,7 @@ static unsigned main_features(const struct bpf_options *opt)
 	return BPF_FEATURE(BPF_MARKERS) | BPF_FEATURE(BPF_RUNTIME_EVENTS) | BPF_FEATURE(BPF_BLAME);
 }
 
-int bpf_features_check(const struct bpf_kernel *k, const struct bpf_options *opt, char *reason)
+int bpf_features_check(const struct bpf_kernel *k, const struct probe_plan *opt, char *reason)
 {
 	unsigned needs = main_features(opt);
 	const struct bpf_refusal *why = NULL;

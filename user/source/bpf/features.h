@@ -4,11 +4,11 @@
 #define SOURCE_BPF_FEATURES_H
 
 #include "source/bpf/kernel.h"
-#include "source/bpf/options.h"
+#include "source/bpf/plan.h"
 
 /* A set of enum bpf_feature. */
-unsigned bpf_features_wanted(const struct bpf_options *opt);
+unsigned bpf_features_wanted(const struct probe_plan *opt);
 /* 0, or why nothing of what is asked for can be done: -errno, and a line of BPF_REASON_BYTES. */
-int bpf_features_check(const struct bpf_kernel *k, const struct bpf_options *opt, char *reason);
+int bpf_features_check(const struct bpf_kernel *k, const struct probe_plan *opt, char *reason);
 
 #endif

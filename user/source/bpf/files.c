@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "proc/memory_reader.h"
+#include "source/bpf/plan.h"
 
 /*
  * The probe links: one for a file in one process, or, if the attacher can share it, one for all
@@ -544,7 +545,7 @@ static void note_missed(struct bpf_scan *scan, uint64_t since_ns, uint64_t until
 static bool is_in_ring(const struct bpf_scanner *by, const struct bpf_files *f,
 		       const struct attachment *a)
 {
-	return a->by->in_rings && f->has_ring && !by->env.no_ring;
+	return a->by->in_rings && f->has_ring && !by->env.plan->no_ring;
 }
 
 static int find_ring(const struct maps_entry *e, void *ctx)
@@ -571,8 +572,8 @@ static void update(struct walk *w, struct bpf_file *file)
 			w->scan->sites += n;
 		/* It may have mapped one while it was attached to. */
 		if (n && a->by && a->by->in_rings && !w->files->has_ring)
-			memory_reader_maps(w->by->env.memory, w->scan->pid, MAPS_TRACED, find_ring,
-					   w->files);
+			memory_reader_maps(w->by->env.plan->memory, w->scan->pid, MAPS_TRACED,
+					   find_ring, w->files);
 		bool in_ring = a->by && (a->left_alone || (n && is_in_ring(w->by, w->files, a)));
 		w->scan->in_ring |= in_ring && file->unwatched_ns;
 		if (n > 0 && !a->by->samples && !is_in_ring(w->by, w->files, a))
@@ -711,7 +712,7 @@ bool bpf_files_probed(const struct bpf_scanner *by, const struct bpf_files *f, u
 int bpf_scanner_would_probe(const struct bpf_scanner *by, uint64_t dev, uint64_t inode,
 			    uint64_t born_ns)
 {
-	int has = inspect_has_probes(by->inspect, dev, inode, by->env.allocs);
+	int has = inspect_has_probes(by->inspect, dev, inode, by->env.plan->allocs);
 	return has > 0 ? !bpf_links_cover(&by->links, dev, inode, born_ns) : has;
 }
 
@@ -720,7 +721,7 @@ static bool has_failed(const struct bpf_scanner *by, const struct bpf_files *f,
 		       const struct bpf_file *file)
 {
 	bool failed = file->starved &&
-		      inspect_has_probes(by->inspect, file->dev, file->inode, by->env.allocs);
+		      inspect_has_probes(by->inspect, file->dev, file->inode, by->env.plan->allocs);
 	for (unsigned i = 0; i < ATTACHERS; i++) {
 		const struct attachment *a = &file->at[i];
 		failed |= a->by && a->err && !a->left_alone && !is_in_ring(by, f, a);

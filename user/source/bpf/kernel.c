@@ -11,6 +11,7 @@
 #include "source/bpf/counted.h"
 #include "source/bpf/link_keeper.h"
 #include "source/bpf/numberings.h"
+#include "source/bpf/plan.h"
 #include "source/pages/faults.h"
 
 #include <bpf/bpf.h>
@@ -445,7 +446,8 @@ static int set_sizes(struct bpf_kernel *k)
 	struct bpf_map *by_process[] = {k->skel->maps.ebt_traced, k->skel->maps.ebt_ocaml,
 					k->skel->maps.ebt_foreign, k->skel->maps.ebt_alloc_files,
 					k->skel->maps.ebt_ocaml_allocs};
-	int err = bpf_map__set_max_entries(k->skel->maps.ebt_channel, (uint32_t)k->opt.ring_bytes);
+	int err = bpf_map__set_max_entries(k->skel->maps.ebt_channel,
+					   (uint32_t)k->opt.plan->ring_bytes);
 	for (size_t i = 0; i < sizeof(by_process) / sizeof(*by_process) && !err; i++)
 		err = bpf_map__set_max_entries(by_process[i], processes);
 	return err;
@@ -505,8 +507,8 @@ static void set_counting(struct bpf_kernel *k)
 	struct bpf_map *maps[] = {k->skel->maps.ebt_count_lanes, k->skel->maps.ebt_count_pages,
 				  k->skel->maps.ebt_count_processes};
 	for (size_t i = 0; i < sizeof(maps) / sizeof(*maps); i++)
-		bpf_map__set_autocreate(maps[i], k->opt.counting);
-	k->skel->rodata->ebt_counting = k->opt.counting;
+		bpf_map__set_autocreate(maps[i], k->opt.plan->counting);
+	k->skel->rodata->ebt_counting = k->opt.plan->counting;
 	numberings_set_rows(k->skel->rodata->ebt_count_rows);
 }
 
@@ -514,8 +516,8 @@ static int set_up(struct bpf_kernel *k, unsigned features)
 {
 	bool blame = has_feature(features, BPF_BLAME);
 	uint64_t pidns = process_own_pidns();
-	k->skel->rodata->ebt_follow = !k->opt.no_follow;
-	k->skel->rodata->ebt_everyone = k->opt.everyone;
+	k->skel->rodata->ebt_follow = !k->opt.plan->no_follow;
+	k->skel->rodata->ebt_everyone = k->opt.plan->everyone;
 	k->skel->rodata->ebt_stacks_on = has_feature(features, BPF_STACKS);
 	numberings_set_runs(k->skel->rodata->ebt_phases_run);
 	if (k->opt.stacks)
@@ -742,7 +744,7 @@ static int begin(struct bpf_kernel *k)
 	attach_loaded(k);
 	try_faults(k, BPF_FAULTS);
 	try_faults(k, BPF_PAGES);
-	return bpf_channel_open(&k->channel, bpf_kernel_fd(k), k->opt.ring_bytes);
+	return bpf_channel_open(&k->channel, bpf_kernel_fd(k), k->opt.plan->ring_bytes);
 }
 
 unsigned bpf_kernel_features(const struct bpf_kernel *k)

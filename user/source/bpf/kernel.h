@@ -42,13 +42,12 @@ enum bpf_feature {
 /* The feature of the program of a kind of probe. */
 enum bpf_feature bpf_feature_of(enum bpf_probe probe);
 
+struct probe_plan;
+
 struct bpf_kernel_options {
-	size_t ring_bytes; /* power of two >= a page */
-	bool multi;	   /* uprobe_multi links, else perf-event links */
-	bool no_follow;	   /* report no forks */
-	bool everyone;	   /* each exec is reported, also of processes that are not traced */
-	unsigned features; /* that are wanted */
-	bool counting;	   /* in maps, in place of records: bpf/counts.h */
+	const struct probe_plan *plan;	       /* kept */
+	bool multi;			       /* uprobe_multi links, else perf-event links */
+	unsigned features;		       /* that are wanted */
 	const struct ebt_stack_choice *stacks; /* with BPF_STACKS: which events get one. Kept */
 	const struct messages *messages;       /* kept */
 	/* Receives a record; < 0: no more of them now. */

@@ -214,7 +214,7 @@ static void report_scan(struct bpf_traced *t, struct bpf_process *proc, const st
 	if (scan->in_ring)
 		bpf_traced_notify(t, proc->pid, BPF_RING_NEEDED, 0);
 	/* Its files can be read when it has ended, if they were opened before. */
-	if (scan->sites > 0 && t->by.env.allocs && t->opt.code)
+	if (scan->sites > 0 && t->by.env.plan->allocs && t->opt.code)
 		code_map_read(t->opt.code, &proc->allocs.code, proc->pid, false);
 }
 
@@ -311,7 +311,7 @@ static bool is_worth_holding(const struct bpf_traced *t, const struct bpf_proces
 		return false;
 	bool known = !inspect_peek(t->by.inspect, fd, &in);
 	bool covered = bpf_links_cover(&t->by.links, proc->exe_dev, proc->exe_inode, UINT64_MAX);
-	bool worth = known ? in.markers || (in.alloc_markers && t->by.env.allocs) ||
+	bool worth = known ? in.markers || (in.alloc_markers && t->by.env.plan->allocs) ||
 				     (in.runtime.language && !covered)
 			   : !fstat(fd, &st) && S_ISREG(st.st_mode) && st.st_size <= MAX_HELD_BYTES;
 	close(fd);

@@ -25,6 +25,7 @@
 #include "source/bpf/alloc_process.h"
 #include "source/bpf/counted.h"
 #include "source/bpf/files.h"
+#include "source/bpf/plan.h"
 #include "source/pages/spaces.h"
 
 struct bpf_life {
@@ -82,19 +83,6 @@ enum bpf_slot_state {
 	BPF_SLOT_OURS = 0,
 	BPF_SLOT_IN_KERNEL = 1,
 	BPF_SLOT_LOST = 2, /* IN_KERNEL, and the last search did not find it there */
-};
-
-/* Changes that the reader of rings is notified of. */
-enum bpf_change {
-	BPF_RING_STARTED,
-	BPF_RING_STOPPED,
-	BPF_RING_FILLS, /* another part of a ring was written: read it before it wraps */
-	BPF_RING_NEEDED, /* its ring alone has what it does from ts on; 0: what it did before its probes were there */
-	BPF_FORKED, /* pid is the child */
-	BPF_EXECED,
-	BPF_OTHER_EXECED, /* the process is not traced */
-	BPF_EXITED,
-	BPF_UNPROBED, /* a file could not be probed, or its probes are gone: read its mappings again */
 };
 
 struct bpf_traced_options {

@@ -15,8 +15,11 @@
 #include "base/log.h"
 #include "proc/memory_reader.h"
 #include "runtime/inspect.h"
+#include "source/bpf/plan.h"
 #include "source/bpf/traced.h"
 #include "tests/tap.h"
+
+static const struct probe_plan usual;
 
 static struct processes registry;
 static uint32_t reports;
@@ -76,7 +79,9 @@ static struct bpf_process *begin(struct bpf_traced *t, pid_t pid)
 {
 	bpf_traced_init(
 		t, &(struct bpf_traced_options){.processes = &registry, .unwatched = unwatched},
-		&(struct bpf_scanner){.inspect = inspect_new(), .links = {.attach = attach}});
+		&(struct bpf_scanner){.inspect = inspect_new(),
+				      .links = {.attach = attach},
+				      .env = {.plan = &usual}});
 	reports = 0;
 	attempts = 0;
 	uint32_t process;

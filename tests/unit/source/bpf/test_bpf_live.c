@@ -172,11 +172,11 @@ static void stop(struct session *session, struct source *s, struct seen *seen)
 	drain(session, s, seen);
 }
 
-static struct source *new_source(struct session *session, const struct bpf_options *opt)
+static struct source *new_source(struct session *session, const struct probe_plan *opt)
 {
 	struct source *s = NULL;
 	char reason[BPF_REASON_BYTES];
-	struct bpf_options with = *opt;
+	struct probe_plan with = *opt;
 	with.changed = note_change;
 	if (bpf_source_new(session, &with, &s, reason))
 		diag("%s", reason);
@@ -184,7 +184,7 @@ static struct source *new_source(struct session *session, const struct bpf_optio
 }
 
 /* One program, fired once: every event once, and no trace of us afterwards. */
-static void check_counts(const char *what, const char *path, const struct bpf_options *opt)
+static void check_counts(const char *what, const char *path, const struct probe_plan *opt)
 {
 	struct session *session;
 	struct prog p;
@@ -236,7 +236,7 @@ static void check_links(void)
 		if (build(way[i].flags, path, sizeof(path), way[i].name))
 			ok(0, "%s: it builds", way[i].name);
 		else
-			check_counts(way[i].name, path, &(struct bpf_options){0});
+			check_counts(way[i].name, path, &(struct probe_plan){0});
 	}
 }
 
@@ -250,7 +250,7 @@ static void check_children(const char *path)
 		ok(0, "a program starts");
 		return;
 	}
-	struct source *s = new_source(session, &(struct bpf_options){0});
+	struct source *s = new_source(session, &(struct probe_plan){0});
 	is(attach(s, p.pid, reason), 3, "a parent is attached to");
 	uint32_t child = (uint32_t)atoi(ask(&p, 'c'));
 	/* The poll that reads of its fork attaches to it. */
@@ -283,7 +283,7 @@ static void check_many(const char *path)
 		ok(0, "a program starts");
 		return;
 	}
-	struct source *s = new_source(session, &(struct bpf_options){0});
+	struct source *s = new_source(session, &(struct probe_plan){0});
 	is(attach(s, p.pid, reason), 3, "a parent of many is attached to");
 	fputc('n', p.in);
 	fflush(p.in);
@@ -314,7 +314,7 @@ static void check_drops(const char *path)
 		ok(0, "a program starts");
 		return;
 	}
-	struct source *s = new_source(session, &(struct bpf_options){.ring_bytes = 4096});
+	struct source *s = new_source(session, &(struct probe_plan){.ring_bytes = 4096});
 	is(attach(s, p.pid, reason), 3, "a source with one page attaches");
 	ask(&p, 'f');
 	stop(session, s, &seen);
@@ -343,7 +343,7 @@ static void check_deleted(const char *path)
 		ok(0, "a program starts and is deleted");
 		return;
 	}
-	struct source *s = new_source(session, &(struct bpf_options){0});
+	struct source *s = new_source(session, &(struct probe_plan){0});
 	is(attach(s, p.pid, reason), 3, "a deleted program is attached to");
 	ask(&p, 'f');
 	stop(session, s, &seen);
@@ -367,7 +367,7 @@ static void check_two(const char *path)
 	}
 	pid_t other = fork();
 	if (!other) {
-		struct source *mine = new_source(session, &(struct bpf_options){0});
+		struct source *mine = new_source(session, &(struct probe_plan){0});
 		char c = mine && attach(mine, p.pid, reason) == 3 ? 'y' : 'n';
 		if (write(ready[1], &c, 1) == 1)
 			pause();
@@ -375,7 +375,7 @@ static void check_two(const char *path)
 	}
 	char c = 'n';
 	ok(read(ready[0], &c, 1) == 1 && c == 'y', "another tracer attaches");
-	struct source *s = new_source(session, &(struct bpf_options){0});
+	struct source *s = new_source(session, &(struct probe_plan){0});
 	is(attach(s, p.pid, reason), 3, "a second tracer attaches");
 	ask(&p, 'f');
 	stop(session, s, &seen);
@@ -409,7 +409,7 @@ static void check_zombie(void)
 		_exit(0);
 	siginfo_t info;
 	waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT);
-	struct source *s = new_source(session, &(struct bpf_options){0});
+	struct source *s = new_source(session, &(struct probe_plan){0});
 	ok(s && attach(s, pid, reason) <= 0, "nothing of a zombie is probed");
 	for (int i = 0; i < 60000 && s && !has_ended(session, pid); i++)
 		follow(session, s, &seen);
@@ -427,7 +427,7 @@ int main(void)
 	if (!mkdtemp(dir) || build("-pie -fPIE", path, sizeof(path), "markers"))
 		return skip_all("needs a compiler");
 	check_links();
-	check_counts("perf-event links", path, &(struct bpf_options){.attach = BPF_ATTACH_PERF});
+	check_counts("perf-event links", path, &(struct probe_plan){.attach = BPF_ATTACH_PERF});
 	check_children(path);
 	check_many(path);
 	check_deleted(path);
@@ -437,7 +437,7 @@ int main(void)
 
 	struct session *session = NULL;
 	session_new(&session);
-	struct source *s = new_source(session, &(struct bpf_options){0});
+	struct source *s = new_source(session, &(struct probe_plan){0});
 	ok(s && attach(s, 0x3ffffffe, reason) < 0, "a pid that is nobody is refused");
 	ok(strstr(reason, "no such process"), "and the reason says so");
 	source_free(s);

@@ -9,6 +9,7 @@
 
 #include "base/log.h"
 #include "runtime/inspect.h"
+#include "source/bpf/plan.h"
 #include "source/bpf/traced.h"
 #include "tests/tap.h"
 
@@ -84,7 +85,8 @@ static const struct attacher by = {.name = "test", .plan = plan, .unplan = unpla
 static void test_room(void)
 {
 	struct bpf_links l = {.attach = attach, .foreign = foreign};
-	struct attach_env env = {0};
+	static const struct probe_plan usual;
+	struct attach_env env = {.plan = &usual};
 	struct bpf_shared *used = bpf_links_share(&l, &env, 1, 1), *last = NULL;
 	is(bpf_links_open(&l, &env, &by, NULL, -1, 0, &used->link), 3, "a shared link is made");
 	unplanned = 0;

@@ -1,20 +1,37 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The options of the source of events from BPF programs (bpf.h). */
-#ifndef SOURCE_BPF_OPTIONS_H
-#define SOURCE_BPF_OPTIONS_H
+/*
+ * What the source of events from BPF programs (bpf.h) probes, and how: made once of the options of a
+ * run, and read by the source, its attachers and its side of the kernel. Zeroes are the usual.
+ */
+#ifndef SOURCE_BPF_PLAN_H
+#define SOURCE_BPF_PLAN_H
 
 #include "session/traits.h"
-#include "source/bpf/traced.h"
 
 #include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
+
+/* Changes that the reader of rings is notified of. */
+enum bpf_change {
+	BPF_RING_STARTED,
+	BPF_RING_STOPPED,
+	BPF_RING_FILLS, /* another part of a ring was written: read it before it wraps */
+	BPF_RING_NEEDED, /* its ring alone has what it does from ts on; 0: what it did before its probes were there */
+	BPF_FORKED, /* pid is the child */
+	BPF_EXECED,
+	BPF_OTHER_EXECED, /* the process is not traced */
+	BPF_EXITED,
+	BPF_UNPROBED, /* a file could not be probed, or its probes are gone: read its mappings again */
+};
 
 enum bpf_attach { BPF_ATTACH_AUTO, BPF_ATTACH_MULTI, BPF_ATTACH_PERF };
 
 struct inspect;
 struct memory_reader;
 
-struct bpf_options {
+struct probe_plan {
 	size_t ring_bytes;	      /* power of two >= a page; 0: 16 MiB */
 	size_t queue_bytes;	      /* of received events that are not read yet; 0: 64 MiB */
 	uint64_t slack_ns;	      /* the largest delay of an event after its ts; 0: 10 ms */
