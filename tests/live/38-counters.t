@@ -5,6 +5,7 @@
 . tests/counters.sh
 need_root
 need_command jq
+need_command setpriv
 prog=$O/tests/prog
 
 retry start "$prog/minigc" -w -t 3 -n 30000
@@ -75,5 +76,9 @@ ok "$(jq '[length >= 4, .[1] > 20, . == sort, .[-2] > .[-1] / 2] | if all then 0
 "$O/ebtrace" stat --interval 300ms --mode counters -o "$TMP/text" -- "$prog/minigc" -t 1 -s 1.5 -r 4000 >"$TMP/out" 2>&1
 awk '$1 ~ /^[0-9.]+$/ && $2 + 0 > 5 && $5 != "-" { lines++ } END { exit lines < 3 }' "$TMP/text"
 ok $? 'a line for each interval' || diag "$(head -8 "$TMP/text")"
+
+setpriv --bounding-set -all --inh-caps -all "$O/ebtrace" stat --mode counters -- true 2>"$TMP/err"
+is "$? $(grep -o '.*needs' "$TMP/err")" '7 ebtrace: --mode counters: cannot load the BPF programs: needs' \
+	'without privilege it is refused'
 
 done_testing

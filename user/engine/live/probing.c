@@ -176,7 +176,7 @@ probing_begin(struct probing *p, const struct engine *e, bool record, struct ins
 			    "timing page faults: meanwhile each one of the traced processes takes "
 			    "300 to 500 ns more, in a pause 200 ns on top, and of other programs "
 			    "up to 100 ns");
-	if (!err && plan.counting && !o->program)
+	if (!err && !o->program)
 		bpf_source_count_from(p->source, UINT64_MAX);
 	if (!err)
 		return ENGINE_OK;

@@ -510,8 +510,6 @@ static int set_up(struct bpf_source *s)
 	if (err)
 		return err;
 	set_pages(s);
-	if (opt->counting)
-		bpf_count_maps_open(s->kernel, &s->count_maps, &s->session->tallies, &s->counted);
 	init_traced(s);
 	init_records(s);
 	return 0;
@@ -539,6 +537,8 @@ int bpf_source_new(struct session *session, const struct probe_plan *opt, struct
 		other_users_explain(err, "cannot load the BPF programs", reason);
 	else
 		err = bpf_features_check(s->kernel, opt, reason);
+	if (!err && opt->counting)
+		bpf_count_maps_open(s->kernel, &s->count_maps, &session->tallies, &s->counted);
 	if (err) {
 		bpf_source_free(&s->base);
 		return err;
@@ -747,7 +747,9 @@ int bpf_source_flush_offcpu(struct source *base)
 
 void bpf_source_count_from(struct source *base, uint64_t ns)
 {
-	bpf_kernel_count_from(((struct bpf_source *)base)->kernel, ns);
+	struct bpf_source *s = (struct bpf_source *)base;
+	if (s->opt.counting)
+		bpf_kernel_count_from(s->kernel, ns);
 }
 
 int bpf_source_count(struct source *base)
