@@ -13,6 +13,8 @@
 #include "source/bpf/traced.h"
 #include "tests/tap.h"
 
+static const struct probe_plan usual;
+
 static struct processes registry;
 static struct bpf_traced t = {.opt = {.processes = &registry}};
 static struct stat st;
@@ -85,7 +87,6 @@ static const struct attacher by = {.name = "test", .plan = plan, .unplan = unpla
 static void test_room(void)
 {
 	struct bpf_links l = {.attach = attach, .foreign = foreign};
-	static const struct probe_plan usual;
 	struct attach_env env = {.plan = &usual};
 	struct bpf_shared *used = bpf_links_share(&l, &env, 1, 1), *last = NULL;
 	is(bpf_links_open(&l, &env, &by, NULL, -1, 0, &used->link), 3, "a shared link is made");
@@ -131,6 +132,7 @@ static void test_path(const char *path)
 {
 	struct inspect *before = t.by.inspect;
 	t.by.inspect = inspect_new();
+	t.by.env.plan = &usual;
 	is(life_from(30, path), 30, "a file that nobody has looked into is, by its path");
 	/* The program that it calls exec for is another, or the same anew. */
 	struct bpf_program program = {.dev = st.st_dev, .inode = st.st_ino, .path = path};
