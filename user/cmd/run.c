@@ -76,8 +76,14 @@ static void print_message(void *ctx, enum log_level level, const char *fmt, va_l
 	message_print(NULL, level, fmt, ap);
 }
 
+/* NULL: there is none. messages, NULL: they are printed as they come. */
+struct guest {
+	struct engine_guest *guest;
+	const struct messages *messages;
+};
+
 static int run(const struct opts *o, struct session *session, struct sink *sink,
-	       struct engine_guest *guest, enum engine_end (*fn)(struct engine *e, void *ctx),
+	       const struct guest *guest, enum engine_end (*fn)(struct engine *e, void *ctx),
 	       void *ctx)
 {
 	struct progress progress = {.session = session};
@@ -88,11 +94,12 @@ static int run(const struct opts *o, struct session *session, struct sink *sink,
 		.options = &o->engine,
 		.session = session,
 		.sink = sink,
-		.guest = guest	 ? guest
-			 : shown ? &shows
-				 : NULL,
+		.guest = guest->guest ? guest->guest
+			 : shown      ? &shows
+				      : NULL,
 	};
-	session->messages = (struct messages){print_message, &progress};
+	session->messages =
+		guest->messages ? *guest->messages : (struct messages){print_message, &progress};
 	enum engine_end end = fn(&e, ctx);
 	clear_progress(&progress);
 	session->messages = message_printer;
@@ -108,18 +115,18 @@ static enum engine_end run_pipeline(struct engine *e, void *ctx)
 int run_engine(const struct opts *o, struct session *session, struct sink *sink,
 	       enum engine_end (*fn)(struct engine *e, void *ctx), void *ctx)
 {
-	return run(o, session, sink, NULL, fn, ctx);
+	return run(o, session, sink, &(const struct guest){0}, fn, ctx);
 }
 
 int run_beside(const struct opts *o, struct session *session, struct sink *sink,
-	       struct engine_guest *guest)
+	       struct engine_guest *guest, const struct messages *messages)
 {
-	return run(o, session, sink, guest, run_pipeline, NULL);
+	return run(o, session, sink, &(const struct guest){guest, messages}, run_pipeline, NULL);
 }
 
 int run_into(const struct opts *o, struct session *session, struct sink *sink)
 {
-	return run_beside(o, session, sink, NULL);
+	return run_beside(o, session, sink, NULL, NULL);
 }
 
 int run_status(const struct opts *o, const struct session *session, int status)

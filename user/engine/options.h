@@ -50,6 +50,7 @@ struct engine_options {
 	int nice;			/* of ebtrace when it was started; the program's */
 	rlim_t open_files;		/* soft limit, likewise */
 	bool takes_stdout;		/* data goes there: the program's goes to standard error */
+	bool takes_terminal;		/* a screen is there: the program has no terminal */
 	bool follow;			/* trace children, too */
 	bool realtime;			/* real-time scheduling, if permitted */
 	bool snapshot;			/* read the current content of the rings, then end */

@@ -536,6 +536,7 @@ static enum engine_end start_program(struct live *t)
 		.nice = t->options->nice,
 		.open_files = t->options->open_files,
 		.stdout_is_stderr = t->options->takes_stdout,
+		.no_terminal = t->options->takes_terminal,
 		.stop = t->probing.source != NULL,
 		.extend = recording_extend,
 		.ctx = &t->larger,

@@ -221,6 +221,15 @@ struct traced_process *traced_find(const struct traced *t, pid_t pid)
 	return processes_at(ps, processes_find(ps, (uint32_t)pid))->traced;
 }
 
+int traced_signal(const struct processes *ps, uint32_t process, uint32_t number, int signal)
+{
+	const struct process *p = processes_at(ps, process);
+	if (!p || p->number != number || !p->traced)
+		return -ESRCH;
+	int fd = p->traced->watch.fd;
+	return syscall(SYS_pidfd_send_signal, fd, signal, NULL, 0) ? -errno : 0;
+}
+
 bool traced_runs(const struct traced_process *p)
 {
 	return !process_pidfd_has_ended(p->watch.fd);

@@ -101,6 +101,12 @@ int traced_add_probed(struct traced *t, pid_t pid);
 
 /* NULL: it does not run, or is not traced. Valid until its end is noticed. */
 struct traced_process *traced_find(const struct traced *t, pid_t pid);
+/*
+ * Sends a signal to the process that has an index of the registry, if it has this number there, too: to
+ * that incarnation and no other, by its pidfd. 0 or -errno; -ESRCH: it has ended, or is not traced any
+ * more.
+ */
+int traced_signal(const struct processes *ps, uint32_t process, uint32_t number, int signal);
 /* True if the process runs, as the kernel has it. */
 bool traced_runs(const struct traced_process *p);
 

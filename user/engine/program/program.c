@@ -105,6 +105,15 @@ static void redirect_stdout(void)
 	dup3(STDERR_FILENO, STDOUT_FILENO, is_closed ? O_CLOEXEC : 0);
 }
 
+/* What it prints would be in the midst of a screen, and it would read the keys of it. */
+static void leave_terminal(void)
+{
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	for (int fd = STDIN_FILENO; null >= 0 && fd <= STDERR_FILENO; fd++)
+		if (isatty(fd))
+			dup2(null, fd);
+}
+
 static void run_child(const struct program *t, char **argv, int go, int failed)
 {
 	setpriority(PRIO_PROCESS, 0, t->nice);
@@ -122,6 +131,8 @@ static void run_child(const struct program *t, char **argv, int go, int failed)
 		t->extend(t->extend_ctx);
 	if (t->stdout_is_stderr)
 		redirect_stdout();
+	if (t->no_terminal)
+		leave_terminal();
 	char byte;
 	if (read(go, &byte, 1) != 1)
 		_exit(127); /* the tracer gave up */
@@ -156,6 +167,7 @@ int program_spawn(struct program *t, char **argv, const struct program_options *
 	t->nice = o->nice;
 	t->open_files = o->open_files;
 	t->stdout_is_stderr = o->stdout_is_stderr;
+	t->no_terminal = o->no_terminal;
 	t->traced = o->stop;
 	t->extend = o->extend;
 	t->extend_ctx = o->ctx;

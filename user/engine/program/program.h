@@ -41,7 +41,7 @@ struct program {
 	uint64_t fork_rss_bytes; /* peak before exec(), as a copy of us */
 	int nice;		 /* the program's, as its limit of open files: ours are raised */
 	rlim_t open_files;
-	bool stdout_is_stderr;
+	bool stdout_is_stderr, no_terminal;
 	void (*extend)(void *ctx); /* its environment */
 	void *extend_ctx;
 };
@@ -50,6 +50,7 @@ struct program_options {
 	int nice;
 	rlim_t open_files;     /* soft limit */
 	bool stdout_is_stderr; /* its standard output goes to standard error */
+	bool no_terminal; /* standard streams that are a terminal, which a screen has, are /dev/null */
 	/* program_go() leaves it stopped behind exec(), when its file is mapped (by ptrace: a
 	 * set-user-id program does not get its privilege unless we are root). */
 	bool stop;
