@@ -30,6 +30,7 @@ declare -A beside=(
 	[report/stat/model]="report/parts"
 	[report/mem]="report/mem/model"
 	[report/pages]="report/pages/model"
+	[report/top]="report/stat/model report/parts"
 )
 # Where a layer's own file is above its folders: a run, and the list of runtimes.
 declare -A above=(
