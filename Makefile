@@ -43,6 +43,8 @@ LDFLAGS += -fsanitize=$(SAN)
 EBT_CFLAGS += $(if $(findstring thread,$(SAN)),-Wno-tsan)
 endif
 LIBS := -lbpf -ldw -lelf -lz -lzstd -liberty -lm -pthread
+# Of the commands alone.
+CMD_LIBS := -lncursesw -ltinfo
 
 # Of files that are named for a processor, those of the one that we build for.
 PROCESSOR := $(firstword $(subst -, ,$(shell $(CC) -dumpmachine)))
@@ -182,7 +184,7 @@ $(O)/libebtrace.so: $(O)/libebtrace.o
 $(O)/ebtrace: LDFLAGS += $(and $(findstring gcc,$(CC)),$(findstring address,$(SAN)),-no-pie -static-libasan -static-libubsan)
 $(O)/ebtrace: $(call obj,$(CMD_SRC)) $(O)/libuser.a
 	$(say) LD $@
-	$(Q)$(CC) $(LDFLAGS) $^ $(LIBS) -o $@
+	$(Q)$(CC) $(LDFLAGS) $^ $(CMD_LIBS) $(LIBS) -o $@
 
 completions: $(COMPLETIONS) ## write the completions of bash, zsh and fish to $(O)/completions
 $(O)/completions/ebtrace.bash: of := bash
@@ -236,7 +238,7 @@ $(O)/kinds/ebtrace: $(call obj,$(CMD_SRC))
 $(O)/kinds/write_kinds: $(O)/tests/kinds/write_kinds.o
 $(O)/kinds/ebtrace $(O)/kinds/write_kinds: $(KINDS_OBJ) $(O)/libuser.a
 	$(say) LD $@
-	$(Q)$(CC) $(LDFLAGS) $(filter %.o,$^) $(filter %.a,$^) $(LIBS) -o $@
+	$(Q)$(CC) $(LDFLAGS) $(filter %.o,$^) $(filter %.a,$^) $(CMD_LIBS) $(LIBS) -o $@
 
 # The program with one language more in the table.
 $(O)/languages/ebtrace: $(call obj,$(CMD_SRC)) $(O)/tests/languages/languages.o
@@ -244,13 +246,13 @@ $(O)/languages/write_moth: $(O)/tests/languages/write_moth.o
 $(O)/languages/ebtrace $(O)/languages/write_moth: $(O)/libuser.a
 	$(say) LD $@
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(LDFLAGS) $(filter %.o,$^) $(filter %.a,$^) $(LIBS) -o $@
+	$(Q)$(CC) $(LDFLAGS) $(filter %.o,$^) $(filter %.a,$^) $(CMD_LIBS) $(LIBS) -o $@
 MADE_UP := $(addprefix $(O)/,kinds/ebtrace kinds/write_kinds languages/ebtrace languages/write_moth)
 
 tests: all man $(UNIT) $(PROGS) $(ATTACKS) $(MADE_UP) ## build the test programs
 
 PACKAGES := gcc g++ procps mount clang llvm libclang-rt-14-dev make libbpf-dev bpftool libelf-dev libdw-dev zlib1g-dev libzstd-dev \
-            libiberty-dev systemtap-sdt-dev bpftrace jq xz-utils binutils perl debootstrap scdoc \
+            libiberty-dev libncurses-dev tmux systemtap-sdt-dev bpftrace jq xz-utils binutils perl debootstrap scdoc \
             libcap2-bin util-linux libc6-dev musl-tools clang-format protobuf-compiler \
             gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user chromium fonts-dejavu-core libxml2-utils libcairo2-dev \
             debuginfod libcurl4-openssl-dev python3 sqlite3 bash-completion zsh fish debhelper lintian \
@@ -366,7 +368,7 @@ PAGES := $(patsubst docs/man/%.scd,$(O)/man/%,$(wildcard docs/man/*.scd))
 page_section = $(subst .,,$(suffix $(1)))
 $(O)/packaging/man_page: $(O)/packaging/man_page.o $(filter-out %/main.o,$(call obj,$(CMD_SRC))) $(O)/libuser.a
 	$(say) LD $@
-	$(Q)$(CC) $(LDFLAGS) $^ $(LIBS) -o $@
+	$(Q)$(CC) $(LDFLAGS) $^ $(CMD_LIBS) $(LIBS) -o $@
 $(PAGES): $(O)/man/%: docs/man/%.scd $(O)/packaging/man_page
 	$(say) MAN $@
 	@mkdir -p $(@D)

@@ -57,6 +57,7 @@ one() { # header regex, name, the only file that may include it
 }
 one 'bpf/' libbpf user/source/bpf/kernel.c
 one 'argp' argp user/cmd/opts.c
+one '(n?curses|term)' ncurses user/cmd/screen.c
 one 'elfutils/' libdw user/elf/debug_info.c
 one 'libiberty' libiberty user/base/demangle_cxx.c
 one 'curl/' libcurl user/elf/debuginfod_worker.c
@@ -79,7 +80,7 @@ check "files are opened for reading by file_open(), which never blocks" "$(perl 
       next if $call =~ /O_PATH|O_DIRECTORY|O_EXCL|"\/proc\/self\//;
       $call =~ s/\s+/ /g;
       print "$ARGV: $call\n";
-    }' $(find user -name '*.c') | grep -vE '^user/(base/file.c: openat\(dir, path, O_RDONLY \| O_CLOEXEC \| O_NONBLOCK|proc/loadable.c: .*O_NONBLOCK|cmd/outfile.c: openat\(f->dir_fd, f->base, flags)')"
+    }' $(find user -name '*.c') | grep -vE '^user/(base/file.c: openat\(dir, path, O_RDONLY \| O_CLOEXEC \| O_NONBLOCK|proc/loadable.c: .*O_NONBLOCK|engine/program/program.c: open\("/dev/null"|cmd/screen.c: open\("/dev/tty"|cmd/outfile.c: openat\(f->dir_fd, f->base, flags)')"
 check "no file has more than 800 lines" \
   "$(find include usdt-probes bpf user tests -name '*.[ch]' -o -name '*.t' | xargs wc -l | awk '$2 != "total" && $1 > 800')"
 check "no function has more than 60 lines" "$(find usdt-probes bpf user tests -name '*.c' |

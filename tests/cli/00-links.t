@@ -29,7 +29,7 @@ archive() { # FILE OBJECT...
 # Of files that are named for a processor, those of all others are not built.
 others=_aarch64; [ "$(uname -m)" = aarch64 ] && others=_x86_64
 # What enters through this folder, from which all above it have it.
-declare -A libraries=([base]="-lz -lzstd -liberty -lm -pthread" [elf]="-ldw -lelf" [source]="-lbpf")
+declare -A libraries=([base]="-lz -lzstd -liberty -lm -pthread" [elf]="-ldw -lelf" [source]="-lbpf" [cmd]="-lncursesw -ltinfo")
 
 for layer in $layers; do
 	# shellcheck disable=SC2046

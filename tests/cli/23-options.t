@@ -12,7 +12,7 @@ ebt() { "$O/ebtrace" --ocaml-version 5.3 "$@"; }
 json() { ebt -f ndjson "$@"; }
 select_events() { jq -c 'select(.ts != null and .kind != "lost")' | sed 's/"pid":[0-9]*,//'; }
 
-for command in trace mem pages list info; do
+for command in trace top mem pages list info; do
 	"$O/ebtrace" $command --help >"$TMP/out" 2>"$TMP/err"
 	is $? 0 "$command --help succeeds"
 	grep -q '^Examples:' "$TMP/out" && grep -q "^  .*ebtrace.* " "$TMP/out"
@@ -26,7 +26,7 @@ done
 
 # The commands, as `help` lists them; the help of each in three ways.
 mapfile -t commands < <("$O/ebtrace" help | sed -n '/^Commands:/,/^$/s/^  \(.\{12\}\).*/\1/p' | sed 's/ *$//')
-is "${#commands[@]}" 10 "help lists the commands"
+is "${#commands[@]}" 11 "help lists the commands"
 "$O/ebtrace" help | grep -q '^Examples:' && "$O/ebtrace" help | grep -q 'ebtrace help COMMAND'
 ok $? "help has examples, and names the help of commands"
 for command in "${commands[@]}"; do
@@ -43,10 +43,10 @@ for command in "${commands[@]}"; do
 	ok $? "--help names $command"
 done
 # What a command prints of its options is about that command alone, and each group has options.
-for command in trace stat mem "mem record" pages list info; do
+for command in trace stat top mem "mem record" pages list info; do
 	# shellcheck disable=SC2086
 	"$O/ebtrace" $command --help | sed -n '/^ [A-Z][a-z ]*:$/,/^Mandatory/p' >"$TMP/out"
-	tr -s ' \n' ' ' <"$TMP/out" | grep -oE "(of|for|with|With) (trace|stat|mem( record)?|pages|list|info)\b" |
+	tr -s ' \n' ' ' <"$TMP/out" | grep -oE "(of|for|with|With) (trace|stat|top|mem( record)?|pages|list|info)\b" |
 		grep -vw "$command" >"$TMP/others"
 	is "$(<"$TMP/others")$(grep -oE '\b(stat|mem|pages)( [a-z]+| --[a-z]+)?: ' "$TMP/out")" "" "$command --help is about no other command"
 	is "$(awk 'heading && !/^ +-/ { print heading } { heading = /^ [A-Z][a-z ]*:$/ ? $0 : "" }' "$TMP/out")" "" \
@@ -61,10 +61,10 @@ is "$("$O/ebtrace" trace --help | grep -cE '^  (stat|mem|info|list) ')" 0 "trace
 same_file "$TMP/out" "$TMP/help" "help of a report is that of its --help"
 is "$("$O/ebtrace" version)" "$("$O/ebtrace" --version)" "version prints what --version does"
 every=$(printf '%s, ' "${commands[@]}" | sed -E 's/, $//; s/(.*), /\1 and /')
-for words in top "mem top" "mem live top"; do
+for words in vim "mem vim" "mem live vim"; do
 	# shellcheck disable=SC2086
 	"$O/ebtrace" help $words >"$TMP/out" 2>"$TMP/err"
-	is "$? $(cat "$TMP/out" "$TMP/err")" "2 ebtrace: no such command 'top'; the commands are $every" \
+	is "$? $(cat "$TMP/out" "$TMP/err")" "2 ebtrace: no such command 'vim'; the commands are $every" \
 		"help $words: status 2, and the commands"
 done
 "$O/ebtrace" help lsit 2>"$TMP/err"
@@ -106,11 +106,11 @@ wrong "a program and a file" "$user" -- true
 wrong "info of nothing" info
 wrong "an unknown option of list" list --bogus
 # The commands that take an option, and what is refused by the others, which say so.
-for command in trace stat mem pages list info; do "$O/ebtrace" $command --help >"$TMP/$command.help"; done
+for command in trace stat top mem pages list info; do "$O/ebtrace" $command --help >"$TMP/$command.help"; done
 of() { # COMMANDS OPTION [ARGUMENT]; mem_record: mem record
 	local command takers
 	takers=$(sed -E 's/ /, /g; s/(.*), /\1 and /; s/_/ /' <<<"$1")
-	for command in trace stat mem pages list info; do
+	for command in trace stat top mem pages list info; do
 		grep -qE -- "^ +(-., )?$2(=|\[| |\$)" "$TMP/$command.help"
 		shown=$?
 		case " $1 " in
@@ -125,10 +125,10 @@ of() { # COMMANDS OPTION [ARGUMENT]; mem_record: mem record
 		esac
 	done
 }
-of "stat mem" --interval 1s
+of "stat top mem" --interval 1s
 of "stat" --mmu
 of "stat" --by program
-of "stat mem pages" --top 3
+of "stat top mem pages" --top 3
 of "mem" --filter size=1
 of "mem pages" --at 1s
 of "pages" --from 1s
@@ -136,25 +136,29 @@ of "pages" --to 1s
 of "list" --events
 of "list" --prune
 of "trace" --time wall
-of "trace stat mem pages" --format text
+of "trace stat top mem pages" --format text
 of "trace" --max-size 1M
 of "trace" --rotate 2
 of "trace" --trigger "pause>1s"
 of "trace" --max 3
 of "trace stat" --snapshot
-of "trace stat mem pages mem_record" --duration 1s
+of "trace stat top mem pages mem_record" --duration 1s
 of "trace stat" --event minor
-of "trace stat mem pages mem_record" --output x
+of "trace stat top mem pages mem_record" --output x
 of "mem mem_record" --rate 1e-3
 of "mem_record" --children
 of "mem" --wrapper x
 of "mem" --no-wrappers
 of "mem" --live
-of "trace stat" --mode ring
-of "trace stat mem pages info mem_record" --pid 1
-of "trace stat mem pages info" --fail-on-loss
-of "trace stat info" --ocaml-version 5.3
-of "stat mem pages list info" --json
+of "trace stat top" --mode ring
+of "trace stat top mem pages info mem_record" --pid 1
+of "trace stat top mem pages info" --fail-on-loss
+of "trace stat top info" --ocaml-version 5.3
+of "stat top mem pages list info" --json
+of "top" --once
+of "top" --sort gc
+of "top" --group unit
+of "top" --tree
 for option in mode ring-request attach; do
 	"$O/ebtrace" --$option fast 2>"$TMP/err"
 	is "$? $(grep -c "unknown --$option 'fast'; known: auto, " "$TMP/err")" "2 1" \
@@ -280,7 +284,7 @@ for bad in "--pages --snapshot -p 1" "--pages README.md" "--pages --stack -p 1" 
 	"$O/ebtrace" trace $bad >"$TMP/out" 2>"$TMP/err"
 	is "$? $(grep -c -- '--pages' "$TMP/err")" "2 1" "trace $bad is a usage error"
 done
-broken=$(for command in trace stat mem "mem record" pages list info; do
+broken=$(for command in trace stat top mem "mem record" pages list info; do
 	# shellcheck disable=SC2086
 	"$O/ebtrace" $command --help | awk -v of="$command" '/^[^ ]/ && was ~ /^  / && was !~ /^  or:/ { print of ": " $0 } { was = $0 }'
 done)

@@ -25,10 +25,10 @@ for command in "" trace stat info; do
 			$command "$prog"
 	done
 done
-says 2 "no such command or file 'top'; the commands are trace, stat, mem, pages, list and info; to run and trace a program: ebtrace -- top" top
-says 2 "no such command or file 'top'; the commands are trace, stat, mem, pages, list and info; to run and trace a program: ebtrace -- top" -v top -d 1s
+says 2 "no such command or file 'date'; the commands are trace, stat, top, mem, pages, list and info; to run and trace a program: ebtrace -- date" date
+says 2 "no such command or file 'date'; the commands are trace, stat, top, mem, pages, list and info; to run and trace a program: ebtrace -- date" -v date -d 1s
 # A letter is wrong, missing or too much, or two are swapped.
-for word in stta:stat stab:stat tat:stat paages:pages ifno:info trce:trace hepl:help; do
+for word in stta:stat stab:stat tat:stat paages:pages ifno:info trce:trace hepl:help tpo:top; do
 	says 2 "no such command or file '${word%:*}'; did you mean '${word#*:}'?" "${word%:*}" -p 1
 done
 says 1 "cannot open 'gone.events': No such file or directory" gone.events

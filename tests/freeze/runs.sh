@@ -57,6 +57,8 @@ events() {
 	frozen "$name info --json" info --json "$@" "$file"
 	frozen "$name stat" stat "$@" "$file"
 	frozen "$name stat --json" stat --json "$@" "$file"
+	frozen "$name top --once" top --once "$@" "$file"
+	frozen "$name top --json" top --json "$@" "$file"
 }
 # choices NAME FILE OPTIONS...: the options that select and shape.
 choices() {
@@ -168,13 +170,13 @@ outputs() {
 	done
 
 	# What it says of itself.
-	for command in "" trace stat mem pages list info "mem record" help; do
+	for command in "" trace stat top mem pages list info "mem record" help; do
 		# shellcheck disable=SC2086
 		frozen "$command --help" $command --help
 		# shellcheck disable=SC2086
 		frozen "$command --usage" $command --usage
 	done
-	for report in trace stat mem pages list info "mem summary" "mem hotspots" "mem live" "mem lifetimes" "mem timeline" "mem diff" \
+	for report in trace stat top mem pages list info "mem summary" "mem hotspots" "mem live" "mem lifetimes" "mem timeline" "mem diff" \
 		"pages summary" "pages totals" "pages fragmentation" "pages occupancy" "pages churn" "pages heat" "pages lifetimes" "pages owners" \
 		"pages damage" "pages map"; do
 		# shellcheck disable=SC2086
@@ -223,21 +225,22 @@ refusals() {
 		--kernel --live "--max 2" "--max-size 64K" "--max-stack 3" "--min-duration 1ms" "--mode ring" --no-follow --no-realtime
 		--no-wrappers "--ocaml-version 5.3" "-o out" "-o out.ebt" "-o -" --pages "--per time" "-p 2147483600" "--rate 1e-3" "--ring-dir /nowhere"
 		"--ring-request never" "--rotate 2" --snapshot --stack "--stack=minor" "-t 1" "--time delta" "--to 1s" "--top 3" "--trigger minor>1ms"
-		"--trigger-memory 1M" -q -v --wait "--wrapper x" --help -V --json-schema --prune)
+		"--trigger-memory 1M" -q -v --wait "--wrapper x" --once "--sort heap" "--group unit" --tree --help -V --json-schema --prune)
 	wrong=("--after x" "--at x" "--attach x" "--before -1" "--blame=x" "--bpf-buffer 3" "--bpf-buffer x" "--buffer 0" "--buffer x" "--by x" "-d x" "-d 0"
 		"--domain x" "--domain -1" "--domain 99999999999" "--filter x" "--filter size>=x" "-f x" "--from x" "--from 2s --to 1s" "--interval x" "--interval 0"
 		"--max x" "--max-size 1" "--max-size x" "--max-stack x" "--min-duration x" "--mode x" "--ocaml-version x" "--ocaml-version 4.14"
 		"-o x.unknown" "--per x" "-p x" "-p 0" "-p -1" "-p 1,,2" "--rate 2" "--rate 0" "--rate x" "--ring-request x" "--rotate x" "--rotate 0" "-t x" "--time x"
-		"--to x" "--top x" "--top 0" "--trigger x" "--trigger minor" "--trigger minor>x" "--trigger-memory x" "--wrapper" "--nonsense" "-x" "--stack="
+		"--to x" "--sort x" "--group x" "--top x" "--top 0" "--trigger x" "--trigger minor" "--trigger minor>x" "--trigger-memory x" "--wrapper" "--nonsense" "-x" "--stack="
 		"nowhere" "/" "1.events 1.events" "1.ctf 1.pt")
 	refused trace 1.events
 	refused stat 1.events
+	refused "top --once" 1.events
 	refused mem 1.ctf
 	refused "mem diff" 1.ctf
 	refused pages 1.pt
 	refused info 1.events
 	several "files of other kinds"
-	for command in trace stat mem "mem live" "mem diff" pages "pages map" info list; do
+	for command in trace stat top "top --once" mem "mem live" "mem diff" pages "pages map" info list; do
 		for file in 1.events 1.ctf 1.pt nowhere . /dev/null err; do
 			# shellcheck disable=SC2086
 			more $command $file

@@ -115,6 +115,8 @@ static int run(const struct command *c, int argc, char **argv)
 	switch (c->options) {
 	case OPTS_STAT:
 		return cmd_stat(argc, argv);
+	case OPTS_TOP:
+		return cmd_top(argc, argv);
 	case OPTS_MEM:
 		return cmd_mem(argc, argv);
 	case OPTS_MEM_RECORD:

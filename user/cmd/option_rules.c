@@ -37,6 +37,9 @@
 	X(ROTATE, o->rotate)                                                                   \
 	X(JSON, o->json)                                                                       \
 	X(BY, o->by)                                                                           \
+	X(ONE_FRAME, o->once || o->json)                                                       \
+	X(OUTPUT, o->output)                                                                   \
+	X(TOO_OFTEN, o->interval_ns && o->interval_ns < 50000000)                              \
 	X(TOP, o->top)                                                                         \
 	X(AT, o->at.known)                                                                     \
 	X(FROM_TO, o->from.known || o->to.known)                                               \
@@ -64,7 +67,7 @@ static uint64_t facts_of(const struct opts *o)
 }
 
 #define IS(fact) (1ull << (fact))
-#define RUN	 (OPTS_TRACE | OPTS_STAT | OPTS_MEM)
+#define RUN	 (OPTS_TRACE | OPTS_STAT | OPTS_TOP | OPTS_MEM)
 #define RECORD_WHAT \
 	"what to record? -- PROGRAM or -p PID; 'ebtrace mem record --help' shows examples"
 
@@ -112,6 +115,10 @@ static const struct rule {
 	{RUN, IS(PAGES) | IS(RINGS), 0, 0, "--pages watches through probes: pages are in no ring"},
 	{RUN, IS(BLAME) | IS(SNAPSHOT), 0, 0,
 	 "--blame needs processes that run; --snapshot is of what was"},
+	{OPTS_TOP, IS(OUTPUT), 0, IS(ONE_FRAME), "-o FILE is for one frame: --once, or --json"},
+	{OPTS_TOP, IS(TOP), 0, IS(ONE_FRAME),
+	 "--top N is for one frame: --once, or --json; the screen has keys to scroll"},
+	{OPTS_TOP, IS(TOO_OFTEN), 0, 0, "--interval of top must be 50ms or more"},
 	{OPTS_STAT, IS(STACK), 0, IS(BLAME),
 	 "--stack shows the stacks of pauses: it needs --blame"},
 	{OPTS_STAT, IS(JSON) | IS(BY), 0, 0, "--by and --top apply to text"},

@@ -22,8 +22,10 @@
 #include "session/session.h"
 #include "session/versions.h"
 
-/* Commands that read rings; that trace runs; all of events; all. */
-#define RINGS  (OPTS_TRACE | OPTS_STAT)
+/* Commands that read rings and select of their events; that read rings; that trace runs; all of events;
+ * all. */
+#define SELECT (OPTS_TRACE | OPTS_STAT)
+#define RINGS  (SELECT | OPTS_TOP)
 #define RUN    (RINGS | OPTS_MEM)
 #define EVENTS (COMMANDS_OF_EVENTS | OPTS_MEM_RECORD)
 #define EVERY  (EVENTS | OPTS_HELP | OPTS_COMPLETION | OPTS_VERSION)
@@ -62,6 +64,8 @@ static const struct option_argument of_ring_request = {"WHEN", WORDS("auto", "al
 static const struct option_argument of_attach = {"HOW", WORDS("auto", "multi", "perf"), false};
 static const struct option_argument of_blame = {"faults", WORDS("faults"), true};
 static const struct option_argument of_by = {"WHAT", WORDS("program", "process"), false};
+static const struct option_argument of_column = {"COLUMN", OPTION_WORDS, top_column_names, false};
+static const struct option_argument of_group = {"WHAT", OPTION_WORDS, top_group_names, false};
 static const struct option_argument of_time_form = {"HOW", WORDS("start", "delta", "wall"), false};
 static const struct option_argument of_per = {"WHAT", WORDS("run", "time", "alloc"), false};
 static const struct option_argument of_duration = {"TIME", OPTION_VALUE, NULL, false};
@@ -103,11 +107,11 @@ const struct option_row option_rows[] = {
 	 "Record when threads do not run, why, what woke them and what ran instead (needs "
 	 "privilege); =faults: with the time of page faults",
 	 1, OWN},
-	{RINGS, "stack", OPT_STACK, &of_stack,
+	{SELECT, "stack", OPT_STACK, &of_stack,
 	 "Record the stack of each event, or of those of this name or kind; !GLOB excludes "
 	 "(repeatable; needs privilege)",
 	 1, OWN},
-	{RINGS, "snapshot", OPT_SNAPSHOT, NULL, "Print what the rings hold now, then exit", 1,
+	{SELECT, "snapshot", OPT_SNAPSHOT, NULL, "Print what the rings hold now, then exit", 1,
 	 INTO(TRUE, engine.snapshot)},
 	{RUN | OPTS_PAGES | OPTS_MEM_RECORD, "duration", 'd', &of_duration,
 	 "Stop after this time: 10s, 500ms, 2m", 1,
@@ -126,12 +130,12 @@ const struct option_row option_rows[] = {
 	 "What this kernel and these privileges allow, feature by feature, and why not", 1,
 	 INTO(TRUE, kernel)},
 	{0, NULL, 0, NULL, "Selection:", 2, OWN},
-	{RINGS, "event", 'e', &of_event,
+	{SELECT, "event", 'e', &of_event,
 	 "Only events of this name or kind; !GLOB excludes (repeatable)", 2,
 	 TEXTS(engine.globs, engine.glob_count)},
-	{RINGS, "domain", OPT_DOMAIN, &of_number, "Only this domain (repeatable)", 2, OWN},
-	{RINGS, "tid", 't', &of_tid, "Only events of this thread (repeatable)", 2, OWN},
-	{RINGS, "min-duration", OPT_MIN_DURATION, &of_duration,
+	{SELECT, "domain", OPT_DOMAIN, &of_number, "Only this domain (repeatable)", 2, OWN},
+	{SELECT, "tid", 't', &of_tid, "Only events of this thread (repeatable)", 2, OWN},
+	{SELECT, "min-duration", OPT_MIN_DURATION, &of_duration,
 	 "Only spans of at least this length: 1ms, 50us", 2, INTO(TIME, engine.min_duration_ns)},
 	{OPTS_MEM, "filter", OPT_FILTER, &of_conditions,
 	 "Only objects for which all hold: function=GLOB, file=GLOB, site=GLOB, != likewise, "
@@ -173,15 +177,15 @@ const struct option_row option_rows[] = {
 	 "Times of text: start (since the first event), delta (since the "
 	 "previous line), wall",
 	 3, INTO(WORD, time)},
-	{RINGS, "max-stack", OPT_MAX_STACK, &of_number,
+	{SELECT, "max-stack", OPT_MAX_STACK, &of_number,
 	 "Functions of a stack that are written beside an event, the innermost; default 1024, 0: "
 	 "all",
 	 3, INTO(NUMBER, max_stack, RANGE(0, INT_MAX), .preset = TEXT_OF(SESSION_MAX_STACK))},
-	{OPTS_STAT | OPTS_MEM | OPTS_PAGES | OPTS_LIST | OPTS_INFO, "json", OPT_JSON, NULL,
-	 "Print JSON", 3, INTO(TRUE, json)},
+	{OPTS_STAT | OPTS_TOP | OPTS_MEM | OPTS_PAGES | OPTS_LIST | OPTS_INFO, "json", OPT_JSON,
+	 NULL, "Print JSON", 3, INTO(TRUE, json)},
 	{RUN | OPTS_PAGES | OPTS_LIST | OPTS_INFO, "json-schema", OPT_JSON_SCHEMA, NULL,
 	 "Print the schema of the JSON output and exit", 3, INTO(TRUE, json_schema)},
-	{OPTS_STAT | OPTS_MEM, "interval", OPT_INTERVAL, &of_duration,
+	{OPTS_STAT | OPTS_TOP | OPTS_MEM, "interval", OPT_INTERVAL, &of_duration,
 	 "Print a line at this interval: 1s, 100ms; with --json the report so far", 3,
 	 INTO(TIME, interval_ns, .least = "1ms")},
 	{OPTS_STAT, "mmu", OPT_MMU, NULL,
@@ -193,8 +197,18 @@ const struct option_row option_rows[] = {
 	 "A section for each program or process; default: program if there are "
 	 "more than 8 processes",
 	 3, OWN},
-	{OPTS_STAT | OPTS_MEM | OPTS_PAGES, "top", OPT_TOP, &of_number,
+	{OPTS_STAT | OPTS_TOP | OPTS_MEM | OPTS_PAGES, "top", OPT_TOP, &of_number,
 	 "Only the N sections with the most GC time", 3, INTO(NUMBER, top, RANGE(1, INT_MAX))},
+	{OPTS_TOP, "once", OPT_ONCE, NULL,
+	 "Print one frame as text, of the --interval or --duration, or of a FILE, and exit", 3,
+	 INTO(TRUE, once)},
+	{OPTS_TOP, "sort", OPT_SORT, &of_column,
+	 "Sort by: pid, gc, p99, max, alloc, heap, lost, program; default gc", 3,
+	 INTO(WORD, sort, .preset = "gc")},
+	{OPTS_TOP, "group", OPT_GROUP, &of_group,
+	 "A row for each process, program, container or unit; default process", 3,
+	 INTO(WORD, group)},
+	{OPTS_TOP, "tree", OPT_TREE, NULL, "Show processes as a tree", 3, INTO(TRUE, tree)},
 	{OPTS_MEM, "per", OPT_PER, &of_per,
 	 "With diff: compare the bytes of a run (the default), per time (in a second) or alloc "
 	 "(of all that was allocated)",
@@ -260,6 +274,7 @@ static const struct {
 	{OPT_ROTATE, OPTS_STAT, "that writes one report"},
 	{OPT_MAX_SIZE, OPTS_MEM, "that writes one report"},
 	{OPT_ROTATE, OPTS_MEM, "that writes one report"},
+	{OPT_SNAPSHOT, OPTS_TOP, "that prints one frame with --once"},
 };
 
 const struct option_row *option_row_of(int key)
@@ -597,7 +612,8 @@ static error_t parse_opt(int key, char *arg, struct argp_state *st)
 	if (!r)
 		return key == ARGP_KEY_ARG ? 0 : ARGP_ERR_UNKNOWN;
 	check_command(key, st);
-	o->given |= 1ull << (r - option_rows);
+	size_t row = (size_t)(r - option_rows);
+	o->given[row / 64] |= 1ull << row % 64;
 	/* What a FILE has been recorded with, or of processes, is not asked for when it is read. */
 	if (r->field.is_live && !o->live_option)
 		o->live_option = r->name;
@@ -609,7 +625,8 @@ static error_t parse_opt(int key, char *arg, struct argp_state *st)
 
 bool opts_given(const struct opts *o, int key)
 {
-	return o->given >> (option_row_of(key) - option_rows) & 1;
+	size_t row = (size_t)(option_row_of(key) - option_rows);
+	return o->given[row / 64] >> row % 64 & 1;
 }
 
 static rlim_t open_files(void)

@@ -14,6 +14,7 @@
 #include "format/text/text.h"
 #include "report/mem/model/diff.h"
 #include "report/stat/stat.h"
+#include "report/top/rows.h"
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -45,6 +46,10 @@ enum {
 	OPT_EVENTS,
 	OPT_BY,
 	OPT_TOP,
+	OPT_ONCE,
+	OPT_SORT,
+	OPT_GROUP,
+	OPT_TREE,
 	OPT_RATE,
 	OPT_PER,
 	OPT_LIVE,
@@ -67,7 +72,7 @@ enum {
 	OPT_USAGE,
 };
 
-#define OPTION_ROWS_MAX 64
+#define OPTION_ROWS_MAX 128
 
 /* What the argument of an option is, for completion. */
 enum option_value {
@@ -157,7 +162,8 @@ struct opts_trigger {
 
 struct opts {
 	struct engine_options engine; /* inputs, selection, mode, limits */
-	uint64_t given; /* the rows of options, a bit each; private: see opts_given() */
+	/* The rows of options, a bit each; private: see opts_given(). */
+	uint64_t given[OPTION_ROWS_MAX / 64];
 	enum text_time time;
 	uint32_t max_stack; /* as of struct session */
 	const char *output; /* NULL or "-": stdout */
@@ -165,7 +171,7 @@ struct opts {
 	unsigned rotate; /* number of files of that size to keep; 0: the limit ends the recording */
 	const struct format *format; /* NULL: by the suffix of the output */
 	const char *report_format;   /* of a report; NULL: likewise */
-	uint64_t interval_ns;	     /* of stat's lines; 0: none */
+	uint64_t interval_ns;	     /* of stat's lines, and of top's frames; 0: none */
 	bool mmu;		     /* of stat: windows of the mutator */
 	bool svg;		     /* set by stat: its form is a picture */
 	bool json;
@@ -179,6 +185,9 @@ struct opts {
 	bool is_private; /* the output: addresses, paths and command lines concern its user alone */
 	enum stat_by by;
 	uint32_t top;
+	bool once, tree;      /* of top */
+	enum top_column sort; /* likewise */
+	enum top_group group; /* likewise */
 	double rate;	      /* of mem record: 0: the default; of mem: 0: not given */
 	enum mem_per per;     /* of mem diff */
 	bool live;	      /* likewise */

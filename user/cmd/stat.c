@@ -2,25 +2,18 @@
 /*
  * ebtrace stat: prints statistics of a run instead of its events.
  */
-#include <fcntl.h>
-#include <limits.h>
 #include <sched.h>
-#include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "base/file.h"
 #include "base/log.h"
+#include "cmd/blame_mode.h"
 #include "cmd/commands.h"
 #include "cmd/message.h"
 #include "cmd/option_help.h"
 #include "cmd/option_rules.h"
 #include "cmd/report.h"
 #include "cmd/run.h"
-#include "engine/live/probing.h"
-#include "proc/executable.h"
 #include "report/stat/stat.h"
-#include "runtime/runtimes.h"
 
 static const char doc[] =
 	"GC statistics and pause percentiles of a run, at its end or on Ctrl-C. " REPORT_OF_PROGRAM
@@ -68,52 +61,6 @@ static int make_sink(const void *ctx, struct session *s, int fd, struct sink **r
 	return err;
 }
 
-static bool has_threads(const char *path)
-{
-	int fd = file_open(AT_FDCWD, path, 0);
-	bool has = fd >= 0 && runtimes_rings_have_threads(fd);
-	if (fd >= 0)
-		close(fd);
-	return has;
-}
-
-/* Whether the rings of all that is traced say which thread writes them. */
-static bool rings_have_threads(const struct engine_options *e)
-{
-	char path[PATH_MAX];
-	for (unsigned i = 0; i < e->pid_count; i++) {
-		snprintf(path, sizeof(path), "/proc/%d/exe", (int)e->pids[i]);
-		if (!has_threads(path))
-			return false;
-	}
-	return !e->program ||
-	       (executable_find(e->program[0], path, sizeof(path)) && has_threads(path));
-}
-
-/* A stack costs some 2 to 5 us. */
-#define PAUSE_WITH_STACK_NS 200000
-
-/*
- * Parts of a pause are those of its thread, which the rings of some runtimes do not have. Where BPF
- * is refused only rings can be read. Who asked for a collection is rare enough to be recorded
- * always; who else caused one, where the pause is long enough for that to cost nothing, or on
- * request.
- */
-static void prepare_blame(struct engine_options *e)
-{
-	bool probes = e->stacks || e->faults || !rings_have_threads(e);
-	if (e->mode == MODE_AUTO && probes && probing_is_allowed())
-		e->mode = MODE_PROBES;
-	if (e->stack_glob_count)
-		return;
-	if (!e->stacks)
-		e->stack_pause_ns = PAUSE_WITH_STACK_NS;
-	bool can = !e->file_count && (e->mode == MODE_PROBES || e->mode == MODE_STREAM);
-	if (e->stacks || can)
-		e->stack_globs[e->stack_glob_count++] = e->stacks ? "begin" : "explicit_*";
-	e->stacks |= can;
-}
-
 static int put_doc(struct buf *b)
 {
 	buf_puts(b, doc);
@@ -144,7 +91,7 @@ static int check(struct report_run *r)
 		return status;
 	r->opts.json = !strcmp(r->form->name, "json");
 	if (r->opts.engine.blame) {
-		prepare_blame(&r->opts.engine);
+		blame_mode_prepare(&r->opts.engine);
 		r->opts.is_private = true; /* programs that ran instead are named */
 	}
 	return option_rules_check(&r->opts);
