@@ -15,6 +15,28 @@ struct histogram_group {
 	uint64_t *pages[PAGES]; /* NULL: no value */
 };
 
+/* Of a coarse one: values have dense numbers, which its buckets count. */
+#define COARSE_BITS  5
+#define COARSE	     (1u << COARSE_BITS)
+#define COARSE_FIRST (2 * COARSE) /* values below have a number each */
+
+static uint64_t coarse_of(uint64_t v)
+{
+	if (v < COARSE_FIRST)
+		return v;
+	unsigned bit = 63 - (unsigned)__builtin_clzll(v);
+	uint64_t sub = v >> (bit - COARSE_BITS) & (COARSE - 1);
+	return COARSE_FIRST + (bit - COARSE_BITS - 1) * COARSE + sub;
+}
+
+static uint64_t value_of_coarse(uint64_t number)
+{
+	if (number < COARSE_FIRST)
+		return number;
+	unsigned shift = (unsigned)(number - COARSE_FIRST) / COARSE + 1;
+	return ((COARSE + number % COARSE) << shift) + ((1ull << shift) - 1) / 2;
+}
+
 void histogram_done(struct histogram *h)
 {
 	for (unsigned g = 0; g < HISTOGRAM_GROUPS; g++) {
@@ -29,7 +51,7 @@ void histogram_clear(struct histogram *h)
 {
 	struct histogram_group *groups[HISTOGRAM_GROUPS];
 	memcpy(groups, h->groups, sizeof(groups));
-	*h = (struct histogram){0};
+	*h = (struct histogram){.coarse = h->coarse};
 	memcpy(h->groups, groups, sizeof(groups));
 	for (unsigned g = 0; g < HISTOGRAM_GROUPS; g++)
 		for (unsigned i = 0; groups[g] && i < PAGES; i++)
@@ -56,7 +78,8 @@ static const uint64_t *page_of(const struct histogram *h, unsigned g, unsigned p
 
 uint64_t *histogram_place(struct histogram *h, uint64_t v)
 {
-	unsigned g = buckets_group_of(v), bucket = buckets_bucket_of(v, g);
+	uint64_t number = h->coarse ? coarse_of(v) : v;
+	unsigned g = buckets_group_of(number), bucket = buckets_bucket_of(number, g);
 	struct histogram_group *group = h->groups[g];
 	uint64_t *page = group ? group->pages[bucket / PAGE] : NULL;
 	if (!page)
@@ -91,18 +114,54 @@ int histogram_add_many(struct histogram *h, uint64_t v, uint64_t n)
 	return 0;
 }
 
+/* The middle of a bucket. */
+static uint64_t value_at(const struct histogram *h, unsigned page, unsigned k)
+{
+	uint64_t v = buckets_middle_of(page / PAGES, page % PAGES * PAGE + k);
+	return h->coarse ? value_of_coarse(v) : v;
+}
+
+/* The counts of one of another resolution, each at its value. */
+static int merge_values(struct histogram *h, const struct histogram *other)
+{
+	for (unsigned i = 0; i < HISTOGRAM_GROUPS * PAGES; i++) {
+		const uint64_t *page = page_of(other, i / PAGES, i % PAGES);
+		for (unsigned k = 0; page && k < PAGE; k++) {
+			uint64_t *place =
+				page[k] ? histogram_place(h, value_at(other, i, k)) : NULL;
+			if (page[k] && !place)
+				return -ENOMEM;
+			if (place)
+				*place += page[k];
+		}
+	}
+	return 0;
+}
+
+static int merge_pages(struct histogram *h, const struct histogram *other)
+{
+	for (unsigned g = 0; g < HISTOGRAM_GROUPS; g++)
+		for (unsigned i = 0; other->groups[g] && i < PAGES; i++)
+			if (page_of(other, g, i) && !add_page(h, g, i))
+				return -ENOMEM;
+	for (unsigned g = 0; g < HISTOGRAM_GROUPS; g++)
+		for (unsigned i = 0; other->groups[g] && i < PAGES; i++) {
+			const uint64_t *page = page_of(other, g, i);
+			for (unsigned k = 0; page && k < PAGE; k++)
+				h->groups[g]->pages[i][k] += page[k];
+		}
+	return 0;
+}
+
 int histogram_merge(struct histogram *h, const struct histogram *other)
 {
 	if (!other->count)
 		return 0;
-	for (unsigned i = 0; i < HISTOGRAM_GROUPS * PAGES; i++)
-		if (page_of(other, i / PAGES, i % PAGES) && !add_page(h, i / PAGES, i % PAGES))
-			return -ENOMEM;
-	for (unsigned i = 0; i < HISTOGRAM_GROUPS * PAGES; i++) {
-		const uint64_t *page = page_of(other, i / PAGES, i % PAGES);
-		for (unsigned k = 0; page && k < PAGE; k++)
-			h->groups[i / PAGES]->pages[i % PAGES][k] += page[k];
-	}
+	if (!h->count)
+		h->coarse = other->coarse;
+	int err = h->coarse == other->coarse ? merge_pages(h, other) : merge_values(h, other);
+	if (err)
+		return err;
 	if (!h->count || other->min < h->min)
 		h->min = other->min;
 	if (other->max > h->max)
@@ -130,7 +189,7 @@ static uint64_t value_of_rank(const struct histogram *h, uint64_t rank)
 		const uint64_t *page = page_of(h, i / PAGES, i % PAGES);
 		for (unsigned k = 0; page && k < PAGE; k++) {
 			if (rank <= page[k])
-				return buckets_middle_of(i / PAGES, i % PAGES * PAGE + k);
+				return value_at(h, i, k);
 			rank -= page[k];
 		}
 	}

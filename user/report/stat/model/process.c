@@ -64,6 +64,7 @@ struct stat_process *stat_processes_make(struct stat_processes *ps, const struct
 						      : stat_stream_clip(ps->stream, ev->ts);
 	p->begun = birth;
 	p->recorded_from_ns = p->begin_ns;
+	p->numbers.pauses.whole.coarse = ps->coarse;
 	p->recording = true;
 	stat_process_know(p, s);
 	p->prev = ps->last;

@@ -47,6 +47,7 @@ struct stat_process {
 	uint64_t heap_sum;			   /* last values of all lanes */
 	uint64_t heap_ns;			   /* of the last value that came in a tally */
 	uint32_t majors_open, compactions_open;	   /* domains that take part now */
+	uint64_t longest_ns; /* of the pauses that have ended since a reader cleared it */
 	struct stat_numbers numbers;
 	struct stat_process_mutator *mutator; /* as of a lane */
 
@@ -58,6 +59,7 @@ struct stat_process {
 /* Fields are private but for first, listed and count. */
 struct stat_processes {
 	const struct stat_stream *stream;
+	bool coarse; /* the histograms of pauses are */
 	struct stat_process *first, *last;
 	uint32_t listed; /* from first on */
 	uint32_t count;	 /* that there ever were */

@@ -162,7 +162,11 @@ static inline int end_span(const struct stat_stream *s, struct stat_lane *l,
 	if (!depth && l->pauses.certainty != PAUSES_SURE)
 		l->unseen_inner_ns += ns;
 	const struct pause_thread *p = span->user & STOPS ? leave_pause(l, span, end_ns) : NULL;
-	return p ? pauses_add(&l->pauses, p->spent_ns, cut, s->now_ns, s->interval) : 0;
+	if (!p)
+		return 0;
+	if (p->spent_ns > l->process->longest_ns)
+		l->process->longest_ns = p->spent_ns;
+	return pauses_add(&l->pauses, p->spent_ns, cut, s->now_ns, s->interval);
 }
 
 static inline void leave(struct stat_lane *l, const struct track_span *span)

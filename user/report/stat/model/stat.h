@@ -64,6 +64,11 @@ void stat_model_done(struct stat_model *m);
  * that stays the caller's, and prepares for stat_model_marks().
  */
 void stat_model_count_intervals(struct stat_model *m, struct histogram *pauses);
+/* Before the first event: percentiles are those of coarse histograms, which need less memory. */
+static inline void stat_model_be_coarse(struct stat_model *m)
+{
+	m->processes.coarse = true;
+}
 /* Before the first event: measures what share of each window of time mutators had (mutator.h). */
 static inline void stat_model_measure_mutators(struct stat_model *m)
 {
