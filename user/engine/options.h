@@ -65,6 +65,9 @@ struct engine_options {
 	unsigned span_glob_count;
 	uint64_t stack_pause_ns; /* and at the ends of pauses that last so long; 0: none */
 	bool counts;		 /* the report counts events: thread and CPU do not matter */
+	/* What is read is shown to a person: where there are many processes and rings, those that do
+	 * little are looked at the less often. */
+	bool frugal;
 };
 
 /* The names of the modes, indexed by mode; then NULL. */

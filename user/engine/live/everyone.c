@@ -13,11 +13,12 @@
 #include "proc/process.h"
 #include "proc/ringfile.h"
 
-#define PASS_NS	      50000000ull
-#define PASS_OWN_NS   500000000ull /* without privilege: of processes of the user's own */
-#define PASS_CPU_PART 20
-#define YOUNG_NS      1000000000ull
-#define OLD_EACH_NS   1000000000ull /* between two reads of the size of an older process */
+#define PASS_NS		 50000000ull
+#define PASS_OWN_NS	 500000000ull /* without privilege: of processes of the user's own */
+#define PASS_CPU_PART	 20
+#define PASS_FRUGAL_PART 100
+#define YOUNG_NS	 1000000000ull
+#define OLD_EACH_NS	 1000000000ull /* between two reads of the size of an older process */
 
 /* A program maps its libraries in its first milliseconds. */
 #define EXEC_NS	 20000000ull
@@ -240,7 +241,8 @@ int everyone_scan(struct everyone *e)
 	e->now.count = e->passed = 0;
 	err = process_each(look_at, e);
 	e->is_first = false;
-	uint64_t cost = (now_ns() - begin) * PASS_CPU_PART;
+	uint64_t part = e->engine->options->frugal ? PASS_FRUGAL_PART : PASS_CPU_PART;
+	uint64_t cost = (now_ns() - begin) * part;
 	e->due_ns = begin + (cost > e->period_ns ? cost : e->period_ns);
 	return err;
 }

@@ -27,5 +27,7 @@ uint64_t interval_ns(struct interval *i, struct ring_source *rings, uint64_t now
 		i->awake_until_ns = now + AWAKE_NS;
 	if (now < i->awake_until_ns)
 		return 0;
+	if (i->lap_ns == LAP_MAX_NS && pace.rest_ns > MAX_NS)
+		return pace.rest_ns;
 	return i->lap_ns / 16 > INTERVAL_MIN_NS ? i->lap_ns / 16 : INTERVAL_MIN_NS;
 }

@@ -55,6 +55,7 @@ struct scan {
 /* Scans that take longer than EXPENSIVE_SCAN_NS get at most 1/CPU_SHARE of our CPU time. */
 #define EXPENSIVE_SCAN_NS (RING_FILES_SCAN_NS / 4)
 #define CPU_SHARE	  5
+#define FRUGAL_SHARE	  100 /* and all scans, where it is to be frugal */
 
 static void set(struct scan *s, uint64_t at_ns)
 {
@@ -106,9 +107,11 @@ static int on_timer(void *ctx)
 		probing_report_missing(s->probing);
 	traced_found(s->traced, probing_attach_found, s->probing);
 	uint64_t cost = clock_ns(CLOCK_THREAD_CPUTIME_ID) - cpu;
-	uint64_t fair = now_ns() + (CPU_SHARE - 1) * cost;
+	bool frugal = s->probing->engine->options->frugal;
+	bool dear = frugal || cost > EXPENSIVE_SCAN_NS;
+	uint64_t fair = now_ns() + ((frugal ? FRUGAL_SHARE : CPU_SHARE) - 1) * cost;
 	s->rests_until_ns = cost > EXPENSIVE_SCAN_NS ? fair : 0;
-	set(s, cost > EXPENSIVE_SCAN_NS && fair > next ? fair : next);
+	set(s, dear && fair > next ? fair : next);
 	return err;
 }
 
@@ -589,6 +592,8 @@ static int init(struct live *t)
 		err = watch_signals(t);
 	if (!err)
 		err = ring_source_new(e->session, engine_buffer_bytes(t->options), &t->rings);
+	if (!err && t->options->frugal)
+		ring_source_be_frugal(t->rings);
 	if (!err)
 		err = traced_new(e, t->loop, &hooks, &t->traced);
 	if (!err && t->options->all)

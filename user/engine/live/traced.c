@@ -134,6 +134,7 @@ static void traced_usage_end(struct traced_usage *a, struct session *s)
 #define USAGE_MIN_NS  4000000u
 #define USAGE_MAX_NS  100000000u
 #define USAGE_EACH_NS 1000000u
+#define USAGE_FRUGAL  16 /* times as long */
 
 /* Early reads of a process come after EARLY_NS, twice that, and so on: a program maps its libraries in
  * its first milliseconds. */
@@ -573,7 +574,8 @@ void traced_read_usage(struct traced *t, bool begin)
 		else
 			traced_usage_note(&p->usage, t->engine->session);
 	}
-	t->usage_ns = now_ns() + t->usage_step_ns + t->count * (uint64_t)USAGE_EACH_NS;
+	uint64_t step_ns = t->usage_step_ns + t->count * (uint64_t)USAGE_EACH_NS;
+	t->usage_ns = now_ns() + (t->engine->options->frugal ? USAGE_FRUGAL : 1) * step_ns;
 	t->usage_step_ns *= t->usage_step_ns < USAGE_MAX_NS ? 2 : 1;
 }
 

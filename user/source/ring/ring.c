@@ -254,7 +254,8 @@ struct ring_source {
 	uint64_t safe_ns;
 	uint64_t scanned_ns; /* all files from before were added; 0: ring_source_scanned() unused */
 	struct ring_fill fill;
-	uint64_t idle_ns;      /* period of looks while rings do not fill */
+	uint64_t idle_ns; /* period of looks while rings do not fill */
+	uint64_t idle_max_ns, idle_share;
 	bool stopped, follows; /* follows: has had a live file, more may come */
 	bool ringless_seen, knows_threads;
 	bool reported_full;	   /* that the budget is used up */
@@ -412,7 +413,7 @@ static void drop_finished(struct ring_source *s)
 static void set_idle(struct ring_source *s, uint64_t idle_ns)
 {
 	idle_ns = idle_ns < 2 * s->idle_ns ? idle_ns : 2 * s->idle_ns;
-	idle_ns = idle_ns < IDLE_MAX_NS ? idle_ns : IDLE_MAX_NS;
+	idle_ns = idle_ns < s->idle_max_ns ? idle_ns : s->idle_max_ns;
 	s->idle_ns = idle_ns > IDLE_MIN_NS ? idle_ns : IDLE_MIN_NS;
 }
 
@@ -435,7 +436,7 @@ static int look_at_files(struct ring_source *s, uint64_t begin_ns)
 		s->fill.rate = f->rate > s->fill.rate ? f->rate : s->fill.rate;
 	}
 	if (looks > s->open_count / 2)
-		set_idle(s, IDLE_SHARE * (now - begin_ns));
+		set_idle(s, s->idle_share * (now - begin_ns));
 	return err;
 }
 
@@ -573,6 +574,8 @@ int ring_source_new(struct session *session, size_t buffer_bytes, struct ring_so
 	s->base.ops = &ring_ops;
 	s->session = session;
 	s->budget.left = buffer_bytes > LEAST_BYTES ? buffer_bytes : LEAST_BYTES;
+	s->idle_share = IDLE_SHARE;
+	s->idle_max_ns = IDLE_MAX_NS;
 	s->budget.reserve = s->budget.left / 4;
 	ring_lanes_init(&s->lanes);
 	s->base.lanes = s->lanes.count;
@@ -710,10 +713,17 @@ void ring_source_finish(struct ring_source *s, uint32_t process)
 	ring_live_end(&s->live, process);
 }
 
+void ring_source_be_frugal(struct ring_source *s)
+{
+	s->idle_share = RING_FRUGAL_SHARE;
+	s->idle_max_ns = RING_FRUGAL_NS;
+}
+
 void ring_source_pace(struct ring_source *s, struct ring_pace *ret)
 {
 	ret->lap_ns = s->fill.rate > 1e-18 ? (uint64_t)(1 / s->fill.rate) : UINT64_MAX;
 	ret->fill = s->fill.fill;
+	ret->rest_ns = s->idle_max_ns > IDLE_MAX_NS ? s->idle_ns / 2 : 0;
 	s->fill = (struct ring_fill){0};
 }
 

@@ -81,7 +81,15 @@ struct ring_pace {
 	/* Time in which all of it is overwritten; UINT64_MAX: no word was written. */
 	uint64_t lap_ns;
 	double fill; /* the share of it that was written from one look to the next; 1: a loss */
+	uint64_t
+		rest_ns; /* ring_source_be_frugal(): no ring that fills slowly is due for so long */
 };
+/* Rings that do not fill are looked at less often, where there are many: at one in RING_FRUGAL_SHARE of
+ * our time, and after RING_FRUGAL_NS at the latest. What a ring that begins to fill fast cannot hold until
+ * then is lost. */
+#define RING_FRUGAL_SHARE 512
+#define RING_FRUGAL_NS	  1000000000ull
+void ring_source_be_frugal(struct ring_source *s);
 void ring_source_pace(struct ring_source *s, struct ring_pace *ret);
 
 /* The damage of the next file that has any, from *at (first 0) on; false: no more. */
