@@ -113,7 +113,8 @@ refuses() { # STATUS MESSAGE WORDS...
 	"$ebt" top "${@:3}" >"$TMP/out" 2>"$TMP/err" </dev/null
 	is "$? $(head -1 "$TMP/err")" "$1 ebtrace: $2" "refused: top ${*:3}"
 }
-refuses 2 "what to trace? -p PID, -- PROGRAM, or a FILE; 'ebtrace --help' shows examples"
+refuses 2 "standard output is no terminal; --once prints one frame, --json prints one as JSON"
+refuses 2 "-a traces children, too, and switches no ring on: it takes no --no-follow or --ring-request" --no-follow --once
 refuses 2 "standard output is no terminal; --once prints one frame, --json prints one as JSON" "$capture"
 refuses 2 "-o FILE is for one frame: --once, or --json" -o x "$capture"
 refuses 2 "--top N is for one frame: --once, or --json; the screen has keys to scroll" --top 3 "$capture"

@@ -68,6 +68,8 @@ bool screen_measure(struct screen *s)
 	unsigned rows = ROWS_DEFAULT, cols = COLS_DEFAULT;
 	if (!size_of(STDOUT_FILENO, &rows, &cols) && s->of)
 		getmaxyx(stdscr, rows, cols);
+	/* A line is left for the cursor behind the last one. */
+	rows -= !s->of && rows > 2 ? 2 : 0;
 	bool is_new = rows != s->rows || cols != s->cols;
 	s->rows = rows;
 	s->cols = cols;

@@ -26,10 +26,11 @@ static const char doc[] =
 	"no terminal: it prints to /dev/null, unless its output is redirected.\n"
 	"\n"
 	"Examples:\n"
+	"  sudo ebtrace top                  all processes of this machine\n"
 	"  ebtrace top -p 1234               a running process\n"
 	"  sudo ebtrace top -p 1234 -p 5678  two, with all that root can see\n"
 	"  ebtrace top -- make -j8           a build: each program that it runs\n"
-	"  ebtrace top --group unit -p 1     services, by unit\n"
+	"  ebtrace top --group unit          services, by unit\n"
 	"  ebtrace top --once -p 1234        one frame, of a second\n"
 	"  ebtrace top --json -d 10s -p 1234 one as JSON, of ten seconds\n"
 	"  ebtrace top run.ebt               a capture\n"
@@ -85,6 +86,7 @@ static int make_sink(const void *ctx, struct session *s, int fd, struct sink **r
 		.cols = screen_columns(),
 		.utf8 = screen_is_utf8(),
 		.host = {is_live ? find_where : NULL, NULL},
+		.step_ns = o->interval_ns,
 		.note = note_of(&o->engine),
 	};
 	return top_new(s, fd, &to, ret);
@@ -96,13 +98,13 @@ static int put_doc(struct buf *b)
 	return b->err;
 }
 
-/*
- * Without a target the rules of options refuse the command line: where all processes of the machine
- * can be traced, they are the default here.
- */
+/* Without a target: all processes. */
 static void prepare(struct report_run *r)
 {
-	r->opts.engine.counts = true;
+	struct engine_options *e = &r->opts.engine;
+	e->counts = true;
+	e->frugal = true;
+	e->all |= !e->pid_count && !e->program && !e->file_count;
 }
 
 static int check(struct report_run *r)
@@ -153,7 +155,7 @@ int cmd_top(int argc, char **argv)
 	static const struct report_command command = {
 		.command = OPTS_TOP,
 		.name = "ebtrace top",
-		.args = "-p PID...\n-- PROGRAM [ARGS...]\nFILE...",
+		.args = "[-a]\n-p PID...\n-- PROGRAM [ARGS...]\nFILE...",
 		.list = &list,
 		.doc = put_doc,
 		.schema = top_schema,

@@ -176,7 +176,7 @@ static void put_pauses(struct pen *p, const struct top_opened *o, unsigned most)
 	for (uint64_t i = 0; i < count && i < most; i++)
 		put_pause(p, o, &past->pause[(past->pauses - 1 - i) % TOP_PAUSES]);
 	if (!count)
-		put_line(p, TOP_FAINT, "none has been seen");
+		put_line(p, TOP_FAINT, "none yet since it is open");
 }
 
 /* ---- allocation sites ---- */
@@ -227,7 +227,7 @@ static void put_title(struct pen *p, const struct top_opened *o, const struct to
 {
 	struct top_frame *f = p->f;
 	const struct top_row *r = o->row;
-	unsigned col = top_frame_print(f, 0, 0, TOP_STRONG, "%u ", r->pid);
+	unsigned col = r->pid ? top_frame_print(f, 0, 0, TOP_STRONG, "%u ", r->pid) : 0;
 	col = top_frame_put(f, 0, col, 32, TOP_STRONG, *r->name ? r->name : "-");
 	if (*o->process->producer)
 		col = top_frame_print(f, 0, col, TOP_PLAIN, "  %s", o->process->producer);

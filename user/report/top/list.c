@@ -105,7 +105,8 @@ static void figure_text(unsigned column, const struct top_row *r, char *ret, siz
 	snprintf(ret, bytes, "-");
 	switch (column) {
 	case C_PID:
-		snprintf(ret, bytes, "%u", r->is_group ? r->processes : r->pid);
+		if (r->is_group || r->pid)
+			snprintf(ret, bytes, "%u", r->is_group ? r->processes : r->pid);
 		break;
 	case C_GC:
 		if (gc >= 0)

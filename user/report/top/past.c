@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "session/stacks.h"
 
 #define SAMPLES_MAX (1u << 20) /* of one object */
@@ -22,6 +23,50 @@ void top_pasts_done(struct top_pasts *ps, struct session *s)
 	for (size_t at = 0; (p = ptrarray_next(&ps->by_process, &at));)
 		free_past(p, s);
 	ptrarray_done(&ps->by_process);
+	for (uint32_t i = 0; i < ps->kept_count; i++)
+		free_past(ps->kept[i], s);
+	free(ps->kept);
+	*ps = (struct top_pasts){0};
+}
+
+int top_pasts_release(struct top_pasts *ps, uint32_t process, uint32_t number)
+{
+	if (!ptrarray_get(&ps->by_process, process))
+		return 0;
+	if (!array_reserve(ps->kept, ps->kept_cap, ps->kept_count))
+		return -ENOMEM;
+	struct top_past *p = ptrarray_remove(&ps->by_process, process);
+	p->number = number;
+	ps->kept[ps->kept_count++] = p;
+	return 0;
+}
+
+static bool is_listed(const struct stat_process *first, uint32_t number)
+{
+	while (first && (first->process || first->number != number))
+		first = first->next;
+	return first;
+}
+
+void top_pasts_prune(struct top_pasts *ps, struct session *s, const struct stat_process *first)
+{
+	uint32_t kept = 0;
+	for (uint32_t i = 0; i < ps->kept_count; i++)
+		if (is_listed(first, ps->kept[i]->number))
+			ps->kept[kept++] = ps->kept[i];
+		else
+			free_past(ps->kept[i], s);
+	ps->kept_count = kept;
+}
+
+struct top_past *top_pasts_of(const struct top_pasts *ps, const struct stat_process *p)
+{
+	if (p->process)
+		return ptrarray_get(&ps->by_process, p->process);
+	for (uint32_t i = 0; i < ps->kept_count; i++)
+		if (ps->kept[i]->number == p->number)
+			return ps->kept[i];
+	return NULL;
 }
 
 void top_pasts_forget(struct top_pasts *ps, struct session *s, uint32_t process)
@@ -67,8 +112,6 @@ void top_past_pause(struct top_past *p, const struct blame_pause *pause)
 	put_parts(&pause->split, to);
 	if (pause->split.longest.ns)
 		memcpy(to->cause, pause->split.longest.comm, sizeof(to->cause));
-	if (pause->ns > p->longest_ns)
-		p->longest_ns = pause->ns;
 }
 
 /* The site of a frame, or the one with the fewest samples, which then is another's. */

@@ -10,6 +10,7 @@
 #include "base/ptrarray.h"
 #include "report/parts/numbers.h"
 #include "report/stat/model/blame.h"
+#include "report/stat/model/process.h"
 
 /* Where it belongs; the host's answer (struct top_host). */
 struct top_where {
@@ -24,7 +25,7 @@ struct top_marks {
 
 /* The figures of which there is a history; lost: of the time between two frames. */
 enum top_figure { TOP_F_GC, TOP_F_PAUSE, TOP_F_ALLOC, TOP_F_HEAP, TOP_F_LOST, TOP_FIGURES };
-#define TOP_HISTORY 120 /* frames */
+#define TOP_HISTORY 64 /* frames */
 struct top_history {
 	float at[TOP_FIGURES][TOP_HISTORY]; /* a ring: (frames - 1) % TOP_HISTORY is the last */
 	uint64_t frames;		    /* that there ever were */
@@ -61,7 +62,6 @@ struct top_past {
 	struct top_history history;
 	struct top_pause pause[TOP_PAUSES]; /* a ring */
 	uint64_t pauses;
-	uint64_t longest_ns;   /* of the pauses since the last frame */
 	uint64_t lost;	       /* losses at the last frame */
 	struct top_site *site; /* TOP_SITES; NULL: no sample */
 	uint64_t samples;
@@ -69,17 +69,28 @@ struct top_past {
 	unsigned where_age; /* frames since that was read; 0: it has not been */
 };
 
-/* By index of the registry. Zeroed memory: nothing. */
+/*
+ * By index of the registry, and of processes that were released: those of which the model has numbers
+ * still. Zeroed memory: nothing.
+ */
 struct top_pasts {
 	PTRARRAY(struct top_past) by_process;
+	struct top_past **kept;
+	uint32_t kept_count, kept_cap;
 };
 
 void top_pasts_done(struct top_pasts *ps, struct session *s);
+/*
+ * The process is released; its past is kept, as that of a process of the model's with this number. 0 or
+ * -ENOMEM.
+ */
+int top_pasts_release(struct top_pasts *ps, uint32_t process, uint32_t number);
+/* It is of no process of the model any more. */
 void top_pasts_forget(struct top_pasts *ps, struct session *s, uint32_t process);
-static inline struct top_past *top_pasts_get(const struct top_pasts *ps, uint32_t process)
-{
-	return process ? ptrarray_get(&ps->by_process, process) : NULL;
-}
+/* Of those that are kept, forgets the ones that are of no process of the model's list. */
+void top_pasts_prune(struct top_pasts *ps, struct session *s, const struct stat_process *first);
+/* Of a process of the model; NULL: there is none. */
+struct top_past *top_pasts_of(const struct top_pasts *ps, const struct stat_process *p);
 /* NULL: no memory. */
 struct top_past *top_pasts_make(struct top_pasts *ps, uint32_t process);
 

@@ -101,9 +101,7 @@ static void put_process(const struct making *k, const struct stat_process *p, st
 {
 	const struct process *known =
 		p->process ? processes_at(&k->session->processes, p->process) : NULL;
-	const struct top_past *past = top_pasts_get(k->pasts, p->process);
-	if (past && past->number != p->number)
-		past = NULL;
+	const struct top_past *past = top_pasts_of(k->pasts, p);
 	*ret = (struct top_row){
 		.id = (uint64_t)p->number + 1,
 		.process = known ? p->process : 0,

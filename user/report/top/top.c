@@ -12,6 +12,7 @@
 
 #define BUFFER_BYTES 65536
 #define ASKS_NS	     50000000ull
+#define KEPT_MAX     (2 * STAT_OWN)
 #define WHERE_FRAMES 16 /* a process may be moved to another group */
 
 struct top {
@@ -22,13 +23,16 @@ struct top {
 	struct buf buf;
 	struct stat_model model;
 	struct stat_snapshot snapshot;
-	struct blame *blame; /* NULL: one frame is written, which has no pauses */
+	/* Of a recording all pauses, of a live run those of the process that is opened; NULL: of none. */
+	struct blame *blame;
+	uint32_t blamed; /* that process, by its index; 0: all */
 	struct top_pasts pasts;
 	struct top_rows rows;
 	struct top_view view;
 	struct moment horizon;	/* of the last events; not known: none has come */
 	uint64_t last_ns;	/* of the frame before */
 	uint64_t asks_ns;	/* when the host is asked next about new processes */
+	uint64_t next_ns;	/* the next step of the history of a recording */
 	bool cancelled, failed; /* failed: no memory for the past of a process */
 };
 
@@ -49,24 +53,44 @@ static void on_pause(void *ctx, const struct blame_pause *p)
 		t->failed |= p->process != PROCESS_UNKNOWN;
 }
 
+/* Begins with the pauses of a process, or of all (0). 0 or -ENOMEM. */
+static int begin_blame(struct top *t, uint32_t process)
+{
+	blame_free(t->blame);
+	t->blame = NULL;
+	t->blamed = process;
+	int err = blame_new(t->session, 0, &t->blame);
+	if (!err)
+		blame_watch(t->blame, on_pause, t);
+	return err;
+}
+
+static void end_blame(struct top *t)
+{
+	if (!t->opt.is_live)
+		return;
+	blame_free(t->blame);
+	t->blame = NULL;
+}
+
+/* Losses may be of any process. 0 or -ENOMEM. */
+static int blame_some(struct top *t, const struct ebt_event *ev, size_t n)
+{
+	int err = 0;
+	if (!t->blamed)
+		return blame_events(t->blame, ev, n);
+	for (size_t i = 0; i < n && !err; i++)
+		if (ev[i].process == t->blamed || !ev[i].process)
+			err = blame_events(t->blame, &ev[i], 1);
+	return err;
+}
+
 static int on_alloc(struct top *t, const struct ebt_event *ev)
 {
 	if (!ev->process)
 		return 0;
 	struct top_past *past = top_pasts_make(&t->pasts, ev->process);
 	return past ? top_past_alloc(past, t->session, ev) : -ENOMEM;
-}
-
-static int top_events(struct sink *base, const struct ebt_event *ev, size_t n)
-{
-	struct top *t = of(base);
-	int err = t->blame ? blame_events(t->blame, ev, n) : 0;
-	if (!err)
-		err = stat_model_events(&t->model, ev, n);
-	for (size_t i = 0; i < n && !err; i++)
-		if (ev[i].kind == EBT_ALLOC)
-			err = on_alloc(t, &ev[i]);
-	return err ? err : t->failed ? -ENOMEM : 0;
 }
 
 static int top_advance(struct sink *base, uint64_t now_ns)
@@ -80,9 +104,18 @@ static int top_advance(struct sink *base, uint64_t now_ns)
 static int top_forget(struct sink *base, uint32_t process)
 {
 	struct top *t = of(base);
-	int err = t->blame ? blame_forget(t->blame, process) : 0;
-	int forgotten = stat_model_forget(&t->model, process);
+	const struct stat_process *p = stat_processes_find(&t->model.processes, process);
+	int err = 0;
+	if (t->blame && (!t->blamed || t->blamed == process))
+		err = blame_forget(t->blame, process);
+	if (t->blamed == process)
+		end_blame(t);
+	if (p && !err)
+		err = top_pasts_release(&t->pasts, process, p->number);
 	top_pasts_forget(&t->pasts, t->session, process);
+	int forgotten = stat_model_forget(&t->model, process);
+	if (t->pasts.kept_count > KEPT_MAX)
+		top_pasts_prune(&t->pasts, t->session, t->model.processes.first);
 	return err ? err : forgotten;
 }
 
@@ -112,7 +145,6 @@ static int find_pasts(struct top *t)
 		struct top_past *past = top_pasts_make(&t->pasts, p->process);
 		if (!past)
 			return -ENOMEM;
-		past->number = p->number;
 		find_where(t, past, processes_at(&t->session->processes, p->process));
 	}
 	return 0;
@@ -152,12 +184,11 @@ static void note_history(struct top_past *past, const struct stat_process *p, ui
 	struct stat_words words = stat_numbers_minor_words(n);
 	uint64_t gained = words.words > m->words ? words.words - m->words : 0;
 	h->at[TOP_F_GC][i] = elapsed ? (float)stat_numbers_percent(gc, elapsed) : -1;
-	h->at[TOP_F_PAUSE][i] = (float)past->longest_ns;
+	h->at[TOP_F_PAUSE][i] = (float)p->longest_ns;
 	h->at[TOP_F_ALLOC][i] =
 		words.seen && seconds > 0 ? (float)((double)gained * 8 / seconds) : -1;
 	h->at[TOP_F_HEAP][i] = n->heap.seen ? (float)n->heap.words * 8 : -1;
 	h->at[TOP_F_LOST][i] = (float)(losses(n) - past->lost);
-	past->longest_ns = 0;
 	past->lost = losses(n);
 }
 
@@ -176,11 +207,14 @@ static void note_marks(struct top_past *past, const struct stat_process *p, uint
 static void note_frame(struct top *t, uint64_t at_ns)
 {
 	for (const struct stat_process *p = t->snapshot.first; p; p = p->next) {
-		struct top_past *past = top_pasts_get(&t->pasts, p->process);
+		struct top_past *past = top_pasts_of(&t->pasts, p);
+		struct stat_process *own = stat_processes_find(&t->model.processes, p->process);
 		if (!past)
 			continue;
 		note_history(past, p, at_ns);
 		note_marks(past, p, at_ns);
+		if (own)
+			own->longest_ns = 0;
 	}
 	t->last_ns = at_ns;
 }
@@ -215,6 +249,44 @@ static int make_rows(struct top *t, struct moment at, bool next)
 	return err;
 }
 
+static int count_events(struct top *t, const struct ebt_event *ev, size_t n)
+{
+	int err = t->blame ? blame_some(t, ev, n) : 0;
+	if (!err)
+		err = stat_model_events(&t->model, ev, n);
+	for (size_t i = 0; i < n && !err; i++)
+		if (ev[i].kind == EBT_ALLOC)
+			err = on_alloc(t, &ev[i]);
+	return err ? err : t->failed ? -ENOMEM : 0;
+}
+
+/* Of a recording the history is that of its time, not of the frames while it is read. 0 or -ENOMEM. */
+static int note_step(struct top *t, uint64_t now_ns)
+{
+	int err = t->next_ns ? make_rows(t, moment_at(now_ns), true) : 0;
+	t->next_ns = now_ns + t->opt.step_ns;
+	return err;
+}
+
+static int top_events(struct sink *base, const struct ebt_event *ev, size_t n)
+{
+	struct top *t = of(base);
+	const struct ebt_event *end = ev + n;
+	int err = 0;
+	if (t->opt.is_live || t->fd >= 0 || !t->opt.step_ns)
+		return count_events(t, ev, n);
+	while (ev < end && !err) {
+		const struct ebt_event *next = ev;
+		while (next < end && next->ts < t->next_ns)
+			next++;
+		err = count_events(t, ev, (size_t)(next - ev));
+		if (!err && next < end)
+			err = note_step(t, next->ts);
+		ev = next;
+	}
+	return err;
+}
+
 static struct top_caption caption(const struct top *t, char scratch[ORIGIN_TEXT_BYTES],
 				  bool has_keys)
 {
@@ -239,7 +311,7 @@ static bool draw_detail(struct top *t, struct top_frame *f, const struct top_cap
 			o.process = p;
 	if (!o.process)
 		return false;
-	o.past = top_pasts_get(&t->pasts, o.process->process);
+	o.past = top_pasts_of(&t->pasts, o.process);
 	top_detail_draw(f, &t->view, &o, c);
 	return true;
 }
@@ -262,15 +334,31 @@ int top_frame(struct sink *k, struct top_frame *f, bool next)
 {
 	struct top *t = of(k);
 	struct moment at = t->session->run_end.known ? t->session->run_end : t->horizon;
-	int err = make_rows(t, at, next);
+	int err = make_rows(t, at, next && t->opt.is_live);
 	if (!err)
 		draw(t, f, true);
 	return err;
 }
 
+/* The pauses of the process that is opened are wanted from now on. */
+static void follow_opened(struct top *t)
+{
+	const struct top_row *r = top_rows_find(&t->rows, t->view.opened);
+	uint32_t process = t->view.screen == TOP_DETAIL && r ? r->process : 0;
+	if (!t->opt.is_live || (t->blame && process == t->blamed))
+		return;
+	if (process)
+		t->failed |= begin_blame(t, process) != 0;
+	else
+		end_blame(t);
+}
+
 enum top_action top_key(struct sink *k, uint32_t key)
 {
-	return top_view_key(&of(k)->view, &of(k)->rows, key);
+	struct top *t = of(k);
+	enum top_action action = top_view_key(&t->view, &t->rows, key);
+	follow_opened(t);
+	return action;
 }
 
 const struct top_kill *top_kill(const struct sink *k)
@@ -369,9 +457,14 @@ int top_new(struct session *s, int fd, const struct top_options *o, struct sink 
 	struct top *t = calloc(1, sizeof(*t));
 	if (!t)
 		return -ENOMEM;
+	t->session = s;
+	t->fd = fd;
+	t->opt = *o;
 	int err = stat_model_init(&t->model, s, 0);
-	if (!err && fd < 0)
-		err = blame_new(s, 0, &t->blame);
+	if (!err && o->is_live)
+		stat_model_be_coarse(&t->model);
+	if (!err && fd < 0 && !o->is_live)
+		err = begin_blame(t, 0);
 	if (!err)
 		err = buf_init(&t->buf, fd, BUFFER_BYTES);
 	if (err) {
@@ -382,13 +475,8 @@ int top_new(struct session *s, int fd, const struct top_options *o, struct sink 
 	}
 	t->base.ops = &top_ops;
 	t->base.out = fd < 0 ? NULL : &t->buf;
-	t->session = s;
-	t->fd = fd;
-	t->opt = *o;
 	t->view = (struct top_view){.sort = o->sort, .group = o->group, .tree = o->tree};
 	snprintf(t->view.filter, sizeof(t->view.filter), "%s", o->filter ? o->filter : "");
-	if (t->blame)
-		blame_watch(t->blame, on_pause, t);
 	*ret = &t->base;
 	return 0;
 }

@@ -33,6 +33,7 @@ struct top_options {
 	unsigned cols;	      /* of its text */
 	bool utf8;	      /* likewise */
 	struct top_host host; /* zeroes: nothing is known */
+	uint64_t step_ns;     /* of the history of a recording; 0: it has none */
 	const char *note;     /* a line of each frame; kept */
 };
 

@@ -41,7 +41,8 @@ static void name(struct run *r, uint32_t process, const char *comm)
 
 static void begin(struct run *r, bool live, bool utf8)
 {
-	struct top_options o = {.is_live = live, .sort = TOP_GC, .host = {where, NULL}};
+	struct top_options o = {
+		.is_live = live, .sort = TOP_GC, .host = {where, NULL}, .step_ns = 100 * MS};
 	*r = (struct run){.live = live, .frame = {.utf8 = utf8}};
 	if (session_new(&r->session) || enter_processes(r->session, 8) ||
 	    top_new(r->session, -1, &o, &r->top) || buf_init(&r->text, -1, 4096))
@@ -217,7 +218,8 @@ static void test_groups(void)
 	is_str(order_of(t), "2 1 1", "and has their number");
 	t = keys(&r, "g");
 	check_line(t, "      1 docker:1 ",
-		   "               10.0       1  100ms  100ms     800  31.2K      0", "a container");
+		   "               10.0       1  100ms  100ms     800  31.2K      0",
+		   "a container");
 	check_line(t, "      3 - ",
 		   "                      12.0       3  300ms  300ms    102K  46.9K      0",
 		   "processes that are in none");
@@ -254,7 +256,8 @@ static void test_filter_and_tree(void)
 		   "red??           10.0       1  100ms  100ms     800  31.2K      0",
 		   "with its lines, in ASCII");
 	check_line(t, "      2 |  `- beta ",
-		   "             30.0       1  300ms  300ms   15.6K  15.6K      0", "of each level");
+		   "             30.0       1  300ms  300ms   15.6K  15.6K      0",
+		   "of each level");
 	check_line(t, "      3 `- beta ",
 		   "                 1.0       1 10.0ms 10.0ms   78.1K  23.4K      0",
 		   "and of the last child");
@@ -280,7 +283,8 @@ static void test_sizes(void)
 		   "15.6K  15.6K      0 a.service",
 		   "a wide one has a bar, and the unit");
 	t = frame(&r, 24, 40, 0, false);
-	check_line(t, "      2 beta ", "                30.0  300ms", "a narrow one has fewer figures");
+	check_line(t, "      2 beta ", "                30.0  300ms",
+		   "a narrow one has fewer figures");
 	ok(strstr(t, "    PID PROGRAM               GC%    MAX"), "and their heads");
 	t = frame(&r, 6, 80, 0, false);
 	is_str(order_of(t), "2", "a low one has the first row");
@@ -322,9 +326,13 @@ static void test_detail(void)
 		   "and of its heap");
 	check_line(t, " 0    ", "   31.6        8      0", "its domain");
 	check_line(t, "minor    ", "                 1.26s  1.26s  300ms      8", "its phases");
-	check_line(t, "    3.731", " 31.0ms  0      minor              100 % not known",
-		   "its last pause, and what is known of it");
 	ok(strstr(t, "no allocation was sampled"), "no allocations");
+	ok(strstr(t, "none yet since it is open"), "of a live run no pause has been kept");
+	work(&r, 5000);
+	pause_of(&r, 2, 5700, 31, 0);
+	t = frame(&r, 24, 80, 6000, true);
+	check_line(t, "    4.731", " 31.0ms  0      minor              100 % not known",
+		   "but since it is open, and what is known of them");
 	is_str(order_of(key(&r, TOP_KEY_ESCAPE)), "2 4 1 3", "Esc closes it");
 	done(&r);
 }
@@ -393,6 +401,15 @@ static void test_file(void)
 		   "of a file each process lasts until its last event");
 	push(&r, 3, 1800, EBT_PROCESS, EBT_PROCESS_EXIT, 0);
 	ok(strstr(frame(&r, 24, 80, 0, true), "4 processes, 1 ended"), "one has ended");
+	if (sink_forget(r.top, 1))
+		abort();
+	frame(&r, 24, 80, 0, false);
+	t = key(&r, TOP_KEY_ENTER);
+	check_line(t, "    0.050", " 50.0ms  0      minor              100 % not known",
+		   "pauses of a recording are kept, also when the process is released");
+	check_line(t, "longest   ", "      0ns #____ <= 50.0ms",
+		   "the history of a recording is by its time");
+	key(&r, TOP_KEY_ESCAPE);
 	done(&r);
 	begin(&r, true, false);
 	t = frame(&r, 24, 80, 2000, true);
