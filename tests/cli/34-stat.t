@@ -184,7 +184,7 @@ counters() {
 	"$O/ebtrace" "$@" --mode counters 2>"$TMP/err" >/dev/null
 	echo "$? $(sed 's/.*--mode counters/--mode counters/; s/;.*//' "$TMP/err")"
 }
-is "$(counters trace -p 1)" "2 --mode counters has sums and no events: it is for ebtrace stat" "trace refuses --mode counters"
+is "$(counters trace -p 1)" "2 --mode counters has sums and no events: it is for ebtrace stat and ebtrace top" "trace refuses --mode counters"
 for command in mem pages list info; do
 	is "$(counters $command -p 1 | head -c 2)" "2 " "$command refuses --mode counters"
 done

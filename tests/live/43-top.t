@@ -27,7 +27,7 @@ type_keys() { mux send-keys -t "$1" "${@:2}"; }
 
 # A capture of two rings, and the frames of it.
 mkdir "$TMP/rings"
-for name in b-domains4 h-reuse; do xz -dc "tests/data/ocaml-5.3.0/$name.events.xz" >"$TMP/rings/$name.events"; done
+for name in b-domains4 a-gcchurn; do xz -dc "tests/data/ocaml-5.3.0/$name.events.xz" >"$TMP/rings/$name.events"; done
 "$ebt" -q --ocaml-version 5.3 -o "$TMP/run.ebt" "$TMP"/rings/*.events
 # golden NAME: what the screen NAME shows now.
 golden() {
@@ -39,10 +39,10 @@ golden() {
 for size in "80 24" "132 43"; do
 	read -r cols rows <<<"$size"
 	name=s$cols
-	screen $name $cols $rows "LC_ALL=C.UTF-8 '$ebt' top --sort pid '$TMP/run.ebt'"
+	screen $name $cols $rows "LC_ALL=C.UTF-8 '$ebt' top --sort pid --interval 50ms '$TMP/run.ebt'"
 	sees $name "^F1Help" "$cols columns: the list"
 	golden $name $cols-list "$cols columns: it is as it has been"
-	type_keys $name Enter
+	type_keys $name Down Enter
 	sees $name "^PHASE|DOMAIN.*PHASE" "$cols columns: Enter opens a process"
 	golden $name $cols-detail "$cols columns: it is as it has been"
 	type_keys $name Escape
@@ -56,9 +56,9 @@ for size in "80 24" "132 43"; do
 	sees $name "^status 0" "$cols columns: q ends"
 done
 for kind in "ascii LC_ALL=C" "vt100 TERM=vt100" "no-colour NO_COLOR=1"; do
-	screen "${kind%% *}" 80 24 "env LC_ALL=C.UTF-8 ${kind#* } '$ebt' top --sort pid '$TMP/run.ebt'"
+	screen "${kind%% *}" 80 24 "env LC_ALL=C.UTF-8 ${kind#* } '$ebt' top --sort pid --interval 50ms '$TMP/run.ebt'"
 	sees "${kind%% *}" "^F1Help" "${kind%% *}: the list"
-	type_keys "${kind%% *}" Enter
+	type_keys "${kind%% *}" Down Enter
 	sees "${kind%% *}" "^PHASE" "${kind%% *}: a process"
 done
 golden ascii ascii "without UTF-8 it is as it has been"

@@ -91,9 +91,9 @@ static const struct rule {
 	{RUN, IS(PROGRAM) | IS(FILES), 0, 0,
 	 "-p PID, -- PROGRAM and FILE exclude one another; 'ebtrace --help' shows examples"},
 	{RUN, IS(FILES) | IS(LIVE_OPTION), 0, 0, "needs processes that run: -p PID, or -- PROGRAM"},
-	{~(unsigned)OPTS_STAT, IS(COUNTERS), 0, 0,
-	 "--mode counters has sums and no events: it is for ebtrace stat"},
-	{OPTS_STAT, IS(COUNTERS), IS(BLAME) | IS(STACK) | IS(MMU) | IS(SNAPSHOT), 0,
+	{~(unsigned)(OPTS_STAT | OPTS_TOP), IS(COUNTERS), 0, 0,
+	 "--mode counters has sums and no events: it is for ebtrace stat and ebtrace top"},
+	{OPTS_STAT | OPTS_TOP, IS(COUNTERS), IS(BLAME) | IS(STACK) | IS(MMU) | IS(SNAPSHOT), 0,
 	 "--mode counters has sums and no events: it excludes --blame, --mmu, --stack and "
 	 "--snapshot"},
 	{OPTS_STAT, IS(COUNTERS) | IS(SELECTS), 0, 0,

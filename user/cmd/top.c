@@ -78,6 +78,7 @@ static int make_sink(const void *ctx, struct session *s, int fd, struct sink **r
 	bool is_live = !o->engine.file_count;
 	struct top_options to = {
 		.json = o->json,
+		.counters = o->engine.mode == MODE_COUNTERS,
 		.is_live = is_live,
 		.sort = o->sort,
 		.group = o->group,
@@ -89,7 +90,10 @@ static int make_sink(const void *ctx, struct session *s, int fd, struct sink **r
 		.step_ns = o->interval_ns,
 		.note = note_of(&o->engine),
 	};
-	return top_new(s, fd, &to, ret);
+	int err = top_new(s, fd, &to, ret);
+	if (!err && to.counters)
+		s->tallies = (struct tally_reader){top_take_tally, *ret};
+	return err;
 }
 
 static int put_doc(struct buf *b)

@@ -126,8 +126,44 @@ static void check(const char *name, uint64_t (*draw)(void))
 	histogram_done(&halves[1]);
 }
 
+/* Coarse ones: the error is bounded, memory too, and they mix with others by value. */
+static void test_coarse(void)
+{
+	struct histogram h = {.coarse = true}, sum = {0}, fine = {0};
+	bool near = true;
+	for (uint64_t v = 1; v < UINT64_MAX / 3; v = v * 3 + 1) {
+		struct histogram one = {.coarse = true};
+		uint64_t others[] = {v, UINT64_MAX, 0};
+		for (unsigned i = 0; i < 3; i++)
+			if (histogram_add(&one, others[i]))
+				abort();
+		uint64_t got = histogram_at(&one, HISTOGRAM_WHOLE / 2);
+		near &= (got > v ? got - v : v - got) <= v / 64;
+		histogram_done(&one);
+	}
+	ok(near, "a percentile is off by 1 part in 64 at most");
+	for (uint64_t v = 1; v <= 1000; v++)
+		if (histogram_add(&h, v * v * v) || histogram_add(&fine, v * v * v))
+			abort();
+	ok(!histogram_merge(&sum, &h) && sum.coarse,
+	   "an empty one becomes coarse with what is added");
+	is(histogram_at(&sum, 990000), histogram_at(&h, 990000), "and is equal to it");
+	is(sum.max, 1000000000, "the maximum is exact");
+	ok(!histogram_merge(&sum, &fine) && sum.count == 2000,
+	   "one that is not coarse is added by value");
+	is(histogram_at(&sum, 990000), histogram_at(&h, 990000),
+	   "which changes no percentile here");
+	ok(!histogram_merge(&fine, &h) && fine.count == 2000 && !fine.coarse, "and the other way");
+	histogram_clear(&h);
+	ok(h.coarse && !h.count, "one that is cleared stays coarse");
+	histogram_done(&h);
+	histogram_done(&sum);
+	histogram_done(&fine);
+}
+
 int main(void)
 {
+	test_coarse();
 	struct histogram h = {0}, none = {0}, copy = {0};
 	ok(!histogram_at(&h, 500000) && histogram_mean(&h) == 0 && histogram_stddev(&h) == 0,
 	   "an empty one says 0");

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/stat/model/tallies.h"
 #include "report/top/detail.h"
 #include "report/top/json.h"
 #include "report/top/list.h"
@@ -27,6 +28,8 @@ struct top {
 	struct blame *blame;
 	uint32_t blamed; /* that process, by its index; 0: all */
 	struct top_pasts pasts;
+	struct stat_tallies tallies;
+	uint64_t tally_ns; /* when the next ones are asked for */
 	struct top_rows rows;
 	struct top_view view;
 	struct moment horizon;	/* of the last events; not known: none has come */
@@ -96,9 +99,10 @@ static int on_alloc(struct top *t, const struct ebt_event *ev)
 static int top_advance(struct sink *base, uint64_t now_ns)
 {
 	struct top *t = of(base);
-	if (now_ns != UINT64_MAX && t->session->run_begin.known)
-		t->horizon = moment_at(now_ns);
-	return 0;
+	if (now_ns == UINT64_MAX || !t->session->run_begin.known)
+		return 0;
+	t->horizon = moment_at(now_ns);
+	return stat_tallies_apply(&t->tallies, &t->model, now_ns);
 }
 
 static int top_forget(struct sink *base, uint32_t process)
@@ -113,6 +117,8 @@ static int top_forget(struct sink *base, uint32_t process)
 	if (p && !err)
 		err = top_pasts_release(&t->pasts, process, p->number);
 	top_pasts_forget(&t->pasts, t->session, process);
+	if (!err)
+		err = stat_tallies_forget(&t->tallies, &t->model, process);
 	int forgotten = stat_model_forget(&t->model, process);
 	if (t->pasts.kept_count > KEPT_MAX)
 		top_pasts_prune(&t->pasts, t->session, t->model.processes.first);
@@ -154,6 +160,10 @@ static int find_pasts(struct top *t)
 static int top_tick(struct sink *base, uint64_t now_ns)
 {
 	struct top *t = of(base);
+	if (t->opt.counters && now_ns >= t->tally_ns) {
+		t->tally_ns = now_ns + t->opt.step_ns;
+		t->base.wants_open = true;
+	}
 	if (t->fd < 0 || !t->opt.host.where || now_ns < t->asks_ns)
 		return 0;
 	t->asks_ns = now_ns + ASKS_NS;
@@ -252,8 +262,12 @@ static int make_rows(struct top *t, struct moment at, bool next)
 static int count_events(struct top *t, const struct ebt_event *ev, size_t n)
 {
 	int err = t->blame ? blame_some(t, ev, n) : 0;
-	if (!err)
-		err = stat_model_events(&t->model, ev, n);
+	for (size_t i = 0; i < n && !err;) {
+		size_t next = stat_tallies_before(&t->tallies, ev + i, n - i);
+		err = next ? stat_model_events(&t->model, ev + i, next)
+			   : stat_tallies_apply(&t->tallies, &t->model, ev[i].ts);
+		i += next;
+	}
 	for (size_t i = 0; i < n && !err; i++)
 		if (ev[i].kind == EBT_ALLOC)
 			err = on_alloc(t, &ev[i]);
@@ -376,6 +390,11 @@ bool top_is_paused(const struct sink *k)
 	return ((const struct top *)k)->view.paused;
 }
 
+void top_take_tally(void *ctx, struct tally *y)
+{
+	stat_tallies_add(&of(ctx)->tallies, y);
+}
+
 void top_set_note(struct sink *k, const char *note)
 {
 	of(k)->opt.note = note;
@@ -407,7 +426,9 @@ static int top_end(struct sink *base)
 		return 0;
 	t->view.ended = true;
 	t->view.whole = true;
-	int err = stat_model_end(&t->model, t->session->run_end);
+	int err = stat_tallies_apply(&t->tallies, &t->model, UINT64_MAX);
+	if (!err)
+		err = stat_model_end(&t->model, t->session->run_end);
 	if (!err)
 		err = make_rows(t, t->session->run_end, false);
 	struct top_order o = order_now(t);
@@ -434,6 +455,7 @@ static void top_free(struct sink *base)
 	struct top *t = of(base);
 	top_rows_done(&t->rows);
 	top_pasts_done(&t->pasts, t->session);
+	stat_tallies_done(&t->tallies);
 	stat_snapshot_done(&t->snapshot);
 	stat_model_done(&t->model);
 	blame_free(t->blame);

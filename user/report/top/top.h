@@ -24,7 +24,8 @@ struct top_host {
 
 struct top_options {
 	bool json;
-	bool is_live; /* processes that run; else a recording */
+	bool counters; /* tallies are made, once a step */
+	bool is_live;  /* processes that run; else a recording */
 	enum top_column sort;
 	enum top_group group;
 	bool tree;
@@ -33,8 +34,8 @@ struct top_options {
 	unsigned cols;	      /* of its text */
 	bool utf8;	      /* likewise */
 	struct top_host host; /* zeroes: nothing is known */
-	uint64_t step_ns;     /* of the history of a recording; 0: it has none */
-	const char *note;     /* a line of each frame; kept */
+	uint64_t step_ns; /* between two frames; of a recording, of its history: 0: it has none */
+	const char *note; /* a line of each frame; kept */
 };
 
 /* fd stays the caller's; -1: it writes nothing. 0 or -ENOMEM. */
@@ -52,5 +53,7 @@ bool top_is_paused(const struct sink *k);
 void top_set_note(struct sink *k, const char *note);
 /* Writes the JSON Schema of what it writes with `json`, as a value. */
 void top_schema(struct json *j);
+/* For struct tally_reader; ctx is the sink. */
+void top_take_tally(void *ctx, struct tally *t);
 
 #endif
