@@ -59,7 +59,7 @@ for document in $documents; do
 		[ "$number" != - ] || continue
 		ours <"$TMP/typed/$number.cmd" >"$TMP/cmd"
 		# All processes are those of a namespace of their own.
-		if grep -q 'ebtrace.* -a ' "$TMP/cmd"; then
+		if grep -qE 'ebtrace.* -a |ebtrace top --once --group' "$TMP/cmd"; then
 			{ printf '%q 1 1000000000 >/dev/null &\n' "$EXE"; cat "$TMP/cmd"; } >"$TMP/all"
 			printf 'unshare -pf --mount-proc bash -e %q\n' "$TMP/all" >"$TMP/cmd"
 		fi
