@@ -28,8 +28,8 @@ enum ebt_record_type {
 /*
  * The time follows the head of each record, and then `dropped`: the lower 32 bits of
  * ebt_dropped.nowhere, read behind the reservation of the record. What a thread drops is counted
- * before it reserves its next record. A domain is one thread at a time. So if two records of a thread
- * or a domain have the same count, no event of it was dropped between them.
+ * before it reserves its next record. A domain is one thread at a time. So if two records of a
+ * thread or a domain have the same count, no event of it was dropped between them.
  */
 struct ebt_record {
 	uint16_t type; /* enum ebt_record_type */
@@ -185,8 +185,9 @@ struct ebt_ocaml_runtime {
 
 /*
  * Sites at which sampled allocations and pages of a heap are reported have a program of their own,
- * which finds their arguments as each site's note has them. Its cookie: key of the file in the map ebt_alloc_files
- * << 16 | the index of the site's description there. Those of otel_memory are OpenTelemetry's.
+ * which finds their arguments as each site's note has them. Its cookie: key of the file in the map
+ * ebt_alloc_files << 16 | the index of the site's description there. Those of otel_memory are
+ * OpenTelemetry's.
  */
 enum ebt_alloc_site_kind {
 	EBT_ALLOC_SITE_ALLOC = 0,	/* object, words, samples, source, ring, ts */
@@ -198,13 +199,14 @@ enum ebt_alloc_site_kind {
 	EBT_ALLOC_SITE_PAGE_ALLOC = 6,	/* address, pages, ring, ts */
 	EBT_ALLOC_SITE_PAGE_FREE = 7,
 	EBT_ALLOC_SITE_PAGE_SCAVENGE = 8,
-	/* Of an OCaml runtime that was not prepared, made by the program of struct ebt_ocaml_allocs:
-	 * words that it stands for, domain, words of the object, words that were free above the trigger,
-	 * release << 16 | enum ebt_ocaml_alloc_flag, period; the payload is a stack of struct
-	 * ebt_ocaml_frame. */
+	/* Of an OCaml runtime that was not prepared, made by the program of struct
+	 * ebt_ocaml_allocs: words that it stands for, domain, words of the object, words that were
+	 * free above the trigger, release << 16 | enum ebt_ocaml_alloc_flag, period; the payload is
+	 * a stack of struct ebt_ocaml_frame. */
 	EBT_ALLOC_SITE_OCAML_MINOR = 9,
 	EBT_ALLOC_SITE_OCAML_MAJOR = 10,
-	/* The same of words that no sample stands for: words, 0, 0, 0, enum ebt_ocaml_rest, period. */
+	/* The same of words that no sample stands for: words, 0, 0, 0, enum ebt_ocaml_rest,
+	 * period. */
 	EBT_ALLOC_SITE_OCAML_REST = 11,
 };
 #define EBT_ALLOC_COOKIE(key, index) ((uint64_t)(key) << 16 | (index))
@@ -290,10 +292,12 @@ struct ebt_ocaml_allocs {
 	uint32_t trigger; /* offset in the state */
 	uint16_t domain_base;
 	uint16_t release; /* the tracer's own number */
-	/* A sample for so many words; 0 until the first hit, which sets it to half of a minor heap. */
+	/* A sample for so many words; 0 until the first hit, which sets it to half of a minor
+	 * heap. */
 	uint32_t period;
-	/* Offsets in the state. minor_words: words in minor heaps that were emptied, then those that
-	 * were promoted, then those of the major heap, but for the last ones: allocated_words. */
+	/* Offsets in the state. minor_words: words in minor heaps that were emptied, then those
+	 * that were promoted, then those of the major heap, but for the last ones:
+	 * allocated_words. */
 	uint32_t minor_words, allocated_words;
 	uint32_t counts_before; /* what the program has allocated before it was probed counts */
 	uint64_t small_rest, large_rest; /* words in no sample, but for those of domains */
@@ -324,9 +328,10 @@ struct ebt_ocaml_frame {
 #define EBT_OCAML_FRAMES 127
 
 /*
- * What happens to the pages of a traced process. A system call that removes pages is recorded when it
- * is entered, as what another thread then maps at the same addresses is recorded behind it; and again
- * when it returns, as DONE, or CHECK if it failed. Addresses are the program's own, unchecked.
+ * What happens to the pages of a traced process. A system call that removes pages is recorded when
+ * it is entered, as what another thread then maps at the same addresses is recorded behind it; and
+ * again when it returns, as DONE, or CHECK if it failed. Addresses are the program's own,
+ * unchecked.
  */
 enum ebt_page_change {
 	EBT_PAGES_FAULT = 0, /* a fault has mapped them */
@@ -350,8 +355,9 @@ struct ebt_page_record {
 
 #define EBT_COMM_BYTES 16
 
-/* An interval in which a thread (head.tid) did not run: from `from` to `ts`, when it runs on head.cpu;
- * times by the same clock. Numbers of threads are those of the tracer's namespace, 0: none. */
+/* An interval in which a thread (head.tid) did not run: from `from` to `ts`, when it runs on
+ * head.cpu; times by the same clock. Numbers of threads are those of the tracer's namespace, 0:
+ * none. */
 struct ebt_offcpu_record {
 	struct ebt_record head;
 	uint64_t ts;
@@ -386,9 +392,10 @@ struct ebt_lane_record {
 };
 
 /*
- * The stack of an event, before the event's own record, which is the next of that thread and has the
- * same time. The payload: a struct ebt_stack_memory; then of C a struct ebt_stack_links, of OCaml a
- * struct ebt_ocaml_callbacks and a struct ebt_ocaml_frame for each frame, the innermost first.
+ * The stack of an event, before the event's own record, which is the next of that thread and has
+ * the same time. The payload: a struct ebt_stack_memory; then of C a struct ebt_stack_links, of
+ * OCaml a struct ebt_ocaml_callbacks and a struct ebt_ocaml_frame for each frame, the innermost
+ * first.
  */
 enum ebt_stack_frames {
 	EBT_STACK_OF_C = 0,
@@ -410,15 +417,16 @@ struct ebt_stack_record {
 struct ebt_stack_memory {
 	uint64_t ip, sp, fp;
 	uint64_t
-		high; /* where the C on top of OCaml begins; 0: it is the program's or thread's own */
+		/* where the C on top of OCaml begins; 0: it is the program's or thread's own */
+		high;
 	uint64_t words; /* that could be copied */
 	uint64_t word[EBT_STACK_WORDS];
 };
 
 /*
- * Two words for each frame pointer that was followed, from the register on: at sp + at[i] is the next
- * frame pointer, which is sp + at[i + 1], of the last one `next`, and behind it address[i]. And the
- * stack behind the last one and the memory above.
+ * Two words for each frame pointer that was followed, from the register on: at sp + at[i] is the
+ * next frame pointer, which is sp + at[i + 1], of the last one `next`, and behind it address[i].
+ * And the stack behind the last one and the memory above.
  */
 struct ebt_stack_links {
 	uint64_t links;
@@ -433,8 +441,8 @@ struct ebt_stack_links {
 #define EBT_OCAML_CALLBACKS 3 /* the innermost */
 #define EBT_CALLBACK_WORDS  64
 
-/* Where C that OCaml had called has called OCaml: `frames` frames are inside of that call. The memory
- * of the C stack from the call's link up; `high` is that of C's own call. */
+/* Where C that OCaml had called has called OCaml: `frames` frames are inside of that call. The
+ * memory of the C stack from the call's link up; `high` is that of C's own call. */
 struct ebt_ocaml_callback {
 	uint64_t link, high;
 	uint64_t frames;

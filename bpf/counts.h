@@ -90,7 +90,8 @@ struct ebt_count_process {
 struct ebt_count_span {
 	uint64_t begin_ns, inner_ns;
 	uint32_t
-		outer; /* the place of the span around it, of a free place the next one, plus 1; 0: none */
+		/* the place of the span around it, of a free place the next one, plus 1; 0: none */
+		outer;
 	uint32_t row; /* with its bits */
 };
 

@@ -166,8 +166,8 @@ static __always_inline int count(const struct pt_regs *regs, uint64_t cookie, ui
 	return 0;
 }
 
-/* The cookie of a probe that is in all processes gets the slot of this one. Nonzero: it is not traced
- * yet. */
+/* The cookie of a probe that is in all processes gets the slot of this one. Nonzero: it is not
+ * traced yet. */
 static __always_inline int find_slot(uint64_t *cookie)
 {
 	uint32_t pid = pidns_current_process();

@@ -159,8 +159,8 @@ static __always_inline void copy_callbacks(struct stack_body *b)
 	}
 }
 
-/* Where the C that OCaml has called begins; 0: not in the stack of this thread, which collects for the
- * domain. A thread's descriptor is above its stack. */
+/* Where the C that OCaml has called begins; 0: not in the stack of this thread, which collects for
+ * the domain. A thread's descriptor is above its stack. */
 static __always_inline uint64_t begin_of_c(uint64_t c_stack, uint64_t sp, struct task_struct *task)
 {
 	uint64_t thread = REGS_THREAD(task);

@@ -45,7 +45,8 @@ struct ebt_output_file {
 /*
  * Opens the file; it is created with mode 0600. 0; -EALREADY: this process has one; -EAGAIN:
  * another process has locked it; -EINVAL: neither a regular file nor a stream; -ELOOP: a symbolic
- * link; -ENXIO: a FIFO without a reader; -errno. Calls of open and close are serialised by the caller.
+ * link; -ENXIO: a FIFO without a reader; -errno. Calls of open and close are serialised by the
+ * caller.
  */
 int ebt_output_file_open(struct ebt_output_file *f, const char *path);
 /* Appends; thread-safe. 0 or the first error of the file. */

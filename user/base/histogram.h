@@ -6,9 +6,9 @@
  * groups of 64 buckets when the first value falls into one: few values need little, any values at
  * most 460 KB. Zeroed memory is an empty histogram.
  *
- * One that is coarse, which is set while it is empty, has 32 buckets for each power of two: a percentile
- * is off by at most 1 part in 64 (1.6 %), and any values need at most 16 KB. An empty one becomes coarse
- * when a coarse one is added.
+ * One that is coarse, which is set while it is empty, has 32 buckets for each power of two: a
+ * percentile is off by at most 1 part in 64 (1.6 %), and any values need at most 16 KB. An empty
+ * one becomes coarse when a coarse one is added.
  */
 #ifndef BASE_HISTOGRAM_H
 #define BASE_HISTOGRAM_H
@@ -37,11 +37,12 @@ void histogram_clear(struct histogram *h);
 int histogram_add(struct histogram *h, uint64_t v);
 /* The same n times at once. */
 int histogram_add_many(struct histogram *h, uint64_t v, uint64_t n);
-/* The same, except for the standard deviation, which costs a division: that of `h` has no meaning. */
+/* The same, except for the standard deviation, which costs a division: that of `h` has no
+ * meaning. */
 int histogram_count(struct histogram *h, uint64_t v, uint64_t n);
 /*
- * The same in two steps, with time between them: the place of a value, which is fetched into the cache
- * (NULL: no memory), valid until the histogram is cleared or done; and the count, n > 0.
+ * The same in two steps, with time between them: the place of a value, which is fetched into the
+ * cache (NULL: no memory), valid until the histogram is cleared or done; and the count, n > 0.
  */
 uint64_t *histogram_place(struct histogram *h, uint64_t v);
 static inline void histogram_count_at(struct histogram *h, uint64_t *place, uint64_t v, uint64_t n)

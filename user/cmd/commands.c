@@ -61,8 +61,8 @@ const struct command *command_of_words(char *const *words, int count, int *ret_w
 	return longest;
 }
 
-/* Behind what two words have in common at their begin, and before what they have at their end, at most
- * one letter is left of each, or two that are swapped. */
+/* Behind what two words have in common at their begin, and before what they have at their end, at
+ * most one letter is left of each, or two that are swapped. */
 static bool is_like(const char *a, const char *b)
 {
 	size_t m = strlen(a), n = strlen(b);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The commands, one file each, and the table of their names, which main, help and the completion of
- * shells read. A command receives its own argv (argv[0] is its full name) and returns the exit status
- * of the program.
+ * shells read. A command receives its own argv (argv[0] is its full name) and returns the exit
+ * status of the program.
  */
 #ifndef CMD_COMMANDS_H
 #define CMD_COMMANDS_H
@@ -58,8 +58,8 @@ extern const struct command commands[];
 const char *command_name(const struct command *c);
 /* The command that a command line begins with, and how many words name it. Never NULL. */
 const struct command *command_of_words(char *const *words, int count, int *ret_words);
-/* The command that a word was probably meant to be: one letter is wrong, missing or too much, or two
- * are swapped; else NULL. */
+/* The command that a word was probably meant to be: one letter is wrong, missing or too much, or
+ * two are swapped; else NULL. */
 const struct command *command_like(const char *word);
 
 int cmd_trace(int argc, char **argv);
@@ -75,7 +75,8 @@ int cmd_help(int argc, char **argv, int (*run)(const struct command *c, int argc
 int cmd_completion(int argc, char **argv);
 int cmd_version(int argc, char **argv);
 
-/* Commands of events, of the address space or files of them; the others are about ebtrace itself. */
+/* Commands of events, of the address space or files of them; the others are about ebtrace
+ * itself. */
 #define COMMANDS_OF_EVENTS \
 	(OPTS_TRACE | OPTS_STAT | OPTS_TOP | OPTS_MEM | OPTS_PAGES | OPTS_LIST | OPTS_INFO)
 #define COMMANDS_ALL   (~0u)

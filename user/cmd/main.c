@@ -12,7 +12,8 @@
  * options: "ebtrace -v stat -p 1" is "ebtrace stat -v -p 1".
  */
 
-/* The option of a word of len bytes, which may be a unique begin of its name, as for argp; NULL: none. */
+/* The option of a word of len bytes, which may be a unique begin of its name, as for argp; NULL:
+ * none. */
 static const struct option_row *option_named(const char *name, size_t len)
 {
 	const struct option_row *found = NULL;
@@ -52,8 +53,8 @@ static bool is_option(const char *word)
 	return word[0] == '-' && word[1];
 }
 
-/* The index of the first word from `from` on that is neither an option nor the argument of one; argc:
- * there is none before "--". */
+/* The index of the first word from `from` on that is neither an option nor the argument of one;
+ * argc: there is none before "--". */
 static int next_word(int argc, char **argv, int from)
 {
 	int i = from;
@@ -65,8 +66,8 @@ static int next_word(int argc, char **argv, int from)
 	return i < argc ? i : argc;
 }
 
-/* Whether the words argv[1..count], of which all but the last are known to, begin the name of a command
- * and of its report. */
+/* Whether the words argv[1..count], of which all but the last are known to, begin the name of a
+ * command and of its report. */
 static bool is_name(char **argv, int count)
 {
 	int words;

@@ -22,8 +22,8 @@
 #include "session/session.h"
 #include "session/versions.h"
 
-/* Commands that read rings and select of their events; that read rings; that trace runs; all of events;
- * all. */
+/* Commands that read rings and select of their events; that read rings; that trace runs; all of
+ * events; all. */
 #define SELECT (OPTS_TRACE | OPTS_STAT)
 #define RINGS  (SELECT | OPTS_TOP)
 #define RUN    (RINGS | OPTS_MEM)

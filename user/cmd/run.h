@@ -14,7 +14,8 @@ int run_session(const struct opts *o,
 		const void *ctx);
 /* Moves all selected events into the sink, without ending it. Returns an exit status. */
 int run_into(const struct opts *o, struct session *session, struct sink *sink);
-/* The same beside a guest of the loop, which shows the progress, and the messages: NULL: as they come. */
+/* The same beside a guest of the loop, which shows the progress, and the messages: NULL: as they
+ * come. */
 int run_beside(const struct opts *o, struct session *session, struct sink *sink,
 	       struct engine_guest *guest, const struct messages *messages);
 /* As run_into() with a function of the caller, which moves the events. */

@@ -18,8 +18,8 @@ struct screen;
 bool screen_is_utf8(void);
 /* The columns of standard output, if it is a terminal, else those of $COLUMNS, else 80. */
 unsigned screen_columns(void);
-/* Takes standard output, and the keys of standard input, else of the terminal that controls us. 0 or
- * -errno; -ENOTTY: the terminal is of an unknown kind. */
+/* Takes standard output, and the keys of standard input, else of the terminal that controls us. 0
+ * or -errno; -ENOTTY: the terminal is of an unknown kind. */
 int screen_open(struct screen **ret);
 /* The terminal is as before. NULL is allowed. */
 void screen_close(struct screen *s);

@@ -219,7 +219,8 @@ static int look_on(struct shown *k, struct loop *l)
 	return err;
 }
 
-/* All that was to be read has been, or all processes have ended: what there is stays on the screen. */
+/* All that was to be read has been, or all processes have ended: what there is stays on the
+ * screen. */
 static int stay(struct shown *k)
 {
 	struct loop *l = NULL;

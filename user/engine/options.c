@@ -14,8 +14,8 @@ size_t engine_buffer_bytes(const struct engine_options *o)
 
 bool engine_watermarks(const struct engine_options *o)
 {
-	/* Watermarks do not report threads, of which our own rings have enough for statistics, and they
-	 * need a ring, which -a switches on nowhere. */
+	/* Watermarks do not report threads, of which our own rings have enough for statistics, and
+	 * they need a ring, which -a switches on nowhere. */
 	bool counts = o->counts && !o->thread_count && !o->all;
 	return o->mode == MODE_WATERMARK || (o->mode == MODE_AUTO && counts);
 }

@@ -14,8 +14,8 @@
 
 enum engine_mode { MODE_AUTO, MODE_RING, MODE_WATERMARK, MODE_STREAM, MODE_PROBES, MODE_COUNTERS };
 enum engine_ring_request { RING_REQUEST_AUTO, RING_REQUEST_ALWAYS, RING_REQUEST_NEVER };
-/* Sampled allocations, which come through probes alone: they are not asked for, they may be among the
- * events, or the run is for nothing else. */
+/* Sampled allocations, which come through probes alone: they are not asked for, they may be among
+ * the events, or the run is for nothing else. */
 enum engine_allocs { ALLOCS_NONE, ALLOCS_TOO, ALLOCS_ONLY };
 
 struct engine_options {
@@ -65,8 +65,8 @@ struct engine_options {
 	unsigned span_glob_count;
 	uint64_t stack_pause_ns; /* and at the ends of pauses that last so long; 0: none */
 	bool counts;		 /* the report counts events: thread and CPU do not matter */
-	/* What is read is shown to a person: where there are many processes and rings, those that do
-	 * little are looked at the less often. */
+	/* What is read is shown to a person: where there are many processes and rings, those that
+	 * do little are looked at the less often. */
 	bool frugal;
 };
 

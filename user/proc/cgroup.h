@@ -17,7 +17,8 @@ struct cgroup_names {
 	char unit[CGROUP_NAME_BYTES];	   /* "nginx.service"; "": none */
 };
 
-/* Of the content of /proc/PID/cgroup: the unified hierarchy, else systemd's own, else the first one. */
+/* Of the content of /proc/PID/cgroup: the unified hierarchy, else systemd's own, else the first
+ * one. */
 void cgroup_parse(const char *content, struct cgroup_names *ret);
 /* Of a process. False: it cannot be read, and no name is known. */
 bool cgroup_read(pid_t pid, struct cgroup_names *ret);

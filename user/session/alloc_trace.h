@@ -47,7 +47,9 @@ struct alloc_trace_lack {
 	unsigned programs, cut;
 	unsigned long long events;
 };
-#define ALLOC_TRACE_LACK       "ebtrace mem record, not recorded: programs=%.10u cut=%.1u events=%.20llu"
+#define ALLOC_TRACE_LACK                                    \
+	"ebtrace mem record, not recorded: programs=%.10u " \
+	"cut=%.1u events=%.20llu"
 #define ALLOC_TRACE_LACK_BYTES 128
 
 static inline bool alloc_trace_lacks(const char *parameters, struct alloc_trace_lack *ret)

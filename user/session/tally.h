@@ -73,7 +73,7 @@ struct tally {
 void tally_free(struct tally *t);
 
 struct tally_reader {
-	/* The tally is the reader's now. NULL: nobody wants any. */
+	/* The tally is the reader's now. NULL: no reader wants any. */
 	void (*take)(void *ctx, struct tally *t);
 	void *ctx;
 };

@@ -28,8 +28,8 @@
 
 /*
  * When the traced processes are scanned: by the clock, sooner where something has changed, later
- * where a scan takes so long that it would need too much of a CPU. Who is found is probed. What is due
- * of single processes is read between the scans.
+ * where a scan would need too much of a CPU. Processes that are found are probed. What is
+ * due of single processes is read between the scans.
  */
 
 struct scan {
@@ -47,8 +47,8 @@ struct scan {
 		rests_until_ns; /* behind one that took long: nothing brings the next one forward */
 };
 
-/* Scan period until the first ring of a program of ours: FIRST_NS, then elapsed / FIRST_SHARE, at most
- * FIRST_MAX_NS, a time in which few rings wrap. */
+/* Scan period until the first ring of a program of ours: FIRST_NS, then elapsed / FIRST_SHARE, at
+ * most FIRST_MAX_NS, a time in which few rings wrap. */
 #define FIRST_NS     250000ull
 #define FIRST_MAX_NS 8000000ull
 #define FIRST_SHARE  32
@@ -64,7 +64,7 @@ static void set(struct scan *s, uint64_t at_ns)
 	loop_timer_set(s->loop, &s->timer, due_ns < at_ns ? due_ns : at_ns);
 }
 
-/* How long it is until the next look for the ring of a program that has none yet. */
+/* The time until the ring of a program that has none yet is searched for again. */
 static uint64_t first_period(const struct scan *s, uint64_t now)
 {
 	uint64_t ns = (now - s->began_ns) / FIRST_SHARE;
@@ -72,8 +72,8 @@ static uint64_t first_period(const struct scan *s, uint64_t now)
 	return ns < FIRST_MAX_NS ? ns : FIRST_MAX_NS;
 }
 
-/* What is due of processes that are new, or have changed. Does nothing before scan_begin() and after
- * scan_end(). */
+/* What is due of processes that are new, or have changed. Does nothing before scan_begin() and
+ * after scan_end(). */
 static int scan_due(struct scan *s)
 {
 	if (!s->loop || traced_due_ns(s->traced) > now_ns())
@@ -95,8 +95,8 @@ static int on_timer(void *ctx)
 	uint64_t begin = now_ns();
 	if (begin < s->at_ns)
 		return scan_due(s);
-	/* The scan drops processes that have ended, so the BPF source is polled first for their last
-	 * records. */
+	/* The scan drops processes that have ended, so the BPF source is polled first for their
+	 * last records. */
 	int err = s->probing->source ? source_poll(s->probing->source) : 0;
 	if (!err)
 		err = everyone_scan(s->everyone);
@@ -155,9 +155,9 @@ static void scan_soon(struct scan *s)
 	scan_by(s, now_ns());
 }
 
-/* A program that was told to end gets this long before the trace ends without it. */
+/* After a request to end, the trace waits this long for its program. */
 #define SIGNAL_GRACE_NS 1000000000ull
-/* A program that outlives its trace is looked after so often. */
+/* The period in which a program that outlives its trace is cared for. */
 #define AFTERCARE_NS 1000000000
 /* How long and how often a ring that cannot be read yet is tried, before the run begins. */
 #define NOT_YET_NS 100000000ull
@@ -187,7 +187,7 @@ struct live {
 	uint64_t stop_ns, not_yet_until_ns;
 };
 
-/* Who gets the signals that are sent to us. */
+/* The process that gets the signals that are sent to us. */
 static pid_t program_of(const struct live *t)
 {
 	return t->has_program && !t->program.reaped ? t->program.pid : 0;
@@ -380,7 +380,7 @@ static void measure_rings(struct traced_process *p, void *ctx)
 	ring_source_measure(((struct live *)ctx)->rings, p->process);
 }
 
-/* 0 or -errno; -EPIPE: nobody reads the output any more. */
+/* 0 or -errno; -EPIPE: the output has no reader any more. */
 static int trace(struct live *t)
 {
 	t->has_guest = true;
@@ -705,7 +705,8 @@ static enum engine_end finish_program(struct live *t, enum engine_end end)
 static void report_failure(struct live *t, int err)
 {
 	const struct messages *r = &t->engine->session->messages;
-	/* The output's error is told again at its end, which may be hours away, with its name. */
+	/* The output's error is reported again at its end, which may be hours away, with its
+	 * name. */
 	bool by_output = sink_flush(t->engine->sink) == err;
 	const char *what = by_output ? "cannot write the output" : "cannot go on";
 	if (t->has_program && !program_ended(&t->program))

@@ -83,10 +83,9 @@ static void ring_warnings_unexplained(const struct engine *e, struct traced_proc
 	p->told_unexplained = true;
 }
 
-/* For so long without progress a ring that cannot be opened holds up the end of a run. */
-#define STUCK_NS 1000000000ull
-/* Ancestors that are asked whose child a process is. */
-#define GENERATIONS 16
+/* The time without progress in which a ring that cannot be opened holds up the end of a run. */
+#define STUCK_NS    1000000000ull
+#define GENERATIONS 16 /* ancestors of a process that are compared with the traced ones */
 /* Of births at the end of a run: all that the kernel queues, unless more come without end. */
 #define LAST_READS 32
 
@@ -108,7 +107,7 @@ struct ring_files {
 	unsigned refused;  /* processes that left notes: they could make none */
 	uint64_t begun_ns; /* the last scan: what it deferred has come since the one before */
 	uint64_t stuck_ns; /* since when nothing could be opened */
-	struct runtime_version runtime; /* of the last process of which it is known */
+	struct runtime_version runtime; /* of the last process with a known one */
 	int64_t clock_ahead_ns;		/* of the last process with a clock, as of struct process */
 	char reason[EBT_REASON_BYTES];
 	int error; /* what `reason` is about */
@@ -189,7 +188,7 @@ static bool reads_rings(const struct ring_files *r)
 	return !engine_probes_alone(r->engine->options);
 }
 
-/* Whoever the process runs as by now may own rings of ours. */
+/* The user that the process runs as by now may own rings of ours. */
 static void add_user(struct ring_files *r, pid_t pid)
 {
 	char path[32];
@@ -286,7 +285,7 @@ static void learn_clock(struct ring_files *r, uint32_t process, const struct tra
 		entry->clock_ahead_ns = r->clock_ahead_ns;
 }
 
-/* Opens a ring file for reading as a source; takes the descriptor. p: whose it is, if it runs.
+/* Opens a ring file for reading as a source; takes the descriptor. p: its process, if that runs.
  * -EAGAIN: it is to be opened later. */
 static int open_ring(struct ring_files *r, int fd, const char *name, struct traced_process *p,
 		     pid_t pid, struct known_ring *k)
@@ -328,7 +327,7 @@ static int open_ring(struct ring_files *r, int fd, const char *name, struct trac
 			      (p ? RING_LIVE : 0) | (r->attached ? RING_IN_RUN : 0));
 	if (!err && p)
 		traced_usage_note(&p->usage, r->engine->session);
-	return err == -ENOSPC ? 0 : err; /* no memory for it: told as a loss */
+	return err == -ENOSPC ? 0 : err; /* no memory for it: reported as a loss */
 }
 
 /* The same of a file that has just become known. */
@@ -447,7 +446,7 @@ int ring_files_mapped(struct ring_files *r, struct traced_process *p, const stru
 }
 
 /* 0: it is traced from now on, or gone; 1: it is not of our run; -errno. Of one that ends
- * meanwhile, or executes, the environment is empty: so its mapping is looked at behind that. */
+ * meanwhile, or executes, the environment is empty: so its mapping is read behind that. */
 static int add_writer(struct ring_files *r, int fd, pid_t pid, const struct stat *st)
 {
 	int ours = inbox_is_ours(&r->inbox, r->engine->memory, pid);
@@ -461,9 +460,10 @@ static int add_writer(struct ring_files *r, int fd, pid_t pid, const struct stat
 }
 
 /*
- * Of a new file that no process that was read had mapped: 1 if one maps it by now, or its mapping could not
- * be opened this time, or if it is not of our run, or is to be offered again; 0 if its writer has
- * ended; -errno. In a pid namespace of its own the writer has another number than the file.
+ * Of a new file that no process that was read had mapped: 1 if one maps it by now, or its mapping
+ * could not be opened this time, or if it is not of our run, or is to be offered again; 0 if its
+ * writer has ended; -errno. In a pid namespace of its own the writer has another number than the
+ * file.
  */
 static int find_writer(struct ring_files *r, int fd, pid_t pid, const struct stat *st)
 {
@@ -534,9 +534,9 @@ static int add_file(int fd, const char *name, pid_t pid, const struct stat *st, 
 }
 
 /*
- * Files in the directory of a program that we started: they are kept until they are read, so that
- * a process which came and went between two scans is not missed. Whoever is found to have ended
- * meanwhile may have left some that this scan had passed already.
+ * Files in the directory of a program that we started: they are kept until they are read, so that a
+ * process which came and went between two scans is not missed. A process that is found to have
+ * ended meanwhile may have left some that this scan had passed already.
  */
 static int scan_inbox(struct ring_files *r)
 {
@@ -556,7 +556,7 @@ static int scan_inbox(struct ring_files *r)
 	return err;
 }
 
-/* A child may have ended already: its parent, or whoever began that, is traced. */
+/* A child may have ended already: its parent, or an older ancestor, is traced. */
 static enum ring_parent find_parent(void *ctx, pid_t pid)
 {
 	struct ring_files *r = ctx;
@@ -646,7 +646,7 @@ static int read_birth(struct ring_files *r, const struct ring_birth *birth)
 		is_known || birth->is_second ? NULL : known_rings_add(&r->known, birth->fd);
 	if (!k || fstat(birth->fd, &st)) {
 		close(birth->fd);
-		/* Of another program that the process ran, or put there by somebody. */
+		/* Of another program that the process ran, or put there by another one. */
 		if (birth->is_second && !is_known)
 			miss_birth(r, birth->pid);
 		return 0;

@@ -136,15 +136,16 @@ static void traced_usage_end(struct traced_usage *a, struct session *s)
 #define USAGE_EACH_NS 1000000u
 #define USAGE_FRUGAL  16 /* times as long */
 
-/* Early reads of a process come after EARLY_NS, twice that, and so on: a program maps its libraries in
- * its first milliseconds. */
+/* Early reads of a process come after EARLY_NS, twice that, and so on: a program maps its libraries
+ * in its first milliseconds. */
 #define EARLY_NS    1000000ull
 #define EARLY_READS 5
-/* A process may map a file and unmap as much: its mappings are read at least so often, or, among many
- * processes, so much less often. */
+/* A process may map a file and unmap as much: its mappings are read in this period at least, or,
+ * among many processes, in a longer one. */
 #define UNSEEN_NS      1000000000ull
 #define UNSEEN_EACH_NS 5000000ull
-/* For so long a child may keep its parent's ring mapped, and then its own in the same place. */
+/* The time in which a child may have its parent's ring mapped, and then its own in the same
+ * place. */
 #define OTHERS_NS      1000000000ull
 #define OTHERS_EACH_NS 10000000ull
 #define LEFT_OUT_MAX   4096
@@ -480,7 +481,7 @@ static void find_due(struct traced *t)
 			t->due_ns = t->running[i]->reads.due_ns;
 }
 
-/* Whoever forks while it is probed has its children reported: those before that are listed. */
+/* Children of a process that is probed are reported: those before that are listed. */
 static int list_children(struct traced *t, struct traced_process *p)
 {
 	if (!t->engine->options->follow || (t->forks_reported && p->reads.listed))

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Which processes are traced: those that the user named, their children, and those that are found
- * to belong to them. It notices when they end, reads what they have mapped, once for all who want to
- * know, and counts what they use of the machine. The record of a traced process belongs to its entry
- * in the registry, and to its life: when its end is noticed the record and its descriptor go.
+ * to belong to them. It notices when they end, reads what they have mapped, once for all that want
+ * to know, and counts what they use of the machine. The record of a traced process belongs to its
+ * entry in the registry, and to its life: when its end is noticed the record and its descriptor go.
  *
  * The mappings of a process are read when it is new or has called exec, at growing distances while
- * it loads its libraries, and whenever its address space has another size or somebody asks for it.
+ * it loads its libraries, and whenever its address space has another size or that is asked for.
  */
 #ifndef ENGINE_LIVE_TRACED_H
 #define ENGINE_LIVE_TRACED_H
@@ -42,7 +42,8 @@ struct traced_reads {
 	unsigned early;	   /* early reads so far */
 	uint64_t last_ns;  /* 0: never since then */
 	bool again;	   /* at the next scan, whatever its size is */
-	bool has_others; /* it has a ring mapped that is not its own, as children have for a moment */
+	/* it has a ring mapped that is not its own, as children have for a moment */
+	bool has_others;
 	uint64_t vm_bytes; /* its size then */
 	uint32_t threads;  /* 0: not known */
 	bool listed;	   /* its children have been, since it is probed */
@@ -57,7 +58,7 @@ struct traced_process {
 	struct known_ring *rings; /* that it has mapped, as long as it runs */
 	bool has_ring, told_mixed, told_many, told_unexplained;
 	uint64_t opened_ns; /* a ring of the program that it ran then was found; 0: none */
-	bool needs_ring;    /* one that is there has what nobody else has seen */
+	bool needs_ring;    /* one that is there has what no other source has seen */
 	uint64_t unread_ns; /* its ring has been left out since then; 0: it has not */
 	int reported_error; /* of its ring, that has been reported */
 	struct runtime_version runtime; /* zeroes: not known yet */
@@ -72,8 +73,8 @@ struct traced_process {
 /* Each is called with ctx; none may be NULL. */
 struct traced_hooks {
 	void (*added)(void *ctx, pid_t pid);
-	/* What a process had mapped at read_ns (MAPS_TRACED). p: NULL if there is no record of it, for want
-	 * of descriptors. Not 0 ends the scan. */
+	/* What a process had mapped at read_ns (MAPS_TRACED). p: NULL if there is no record of it,
+	 * for want of descriptors. Not 0 ends the scan. */
 	int (*mapped)(void *ctx, pid_t pid, struct traced_process *p, const struct maps_list *maps,
 		      uint64_t read_ns);
 	/* At read_ns it had mapped what it had the last time. */
@@ -95,38 +96,40 @@ int traced_add(struct traced *t, pid_t pid);
  * or -errno; -ESRCH: it has ended. */
 int traced_add_found(struct traced *t, pid_t pid, pid_t parent);
 
-/* The same for one whose fork was reported, so that it is probed already. Without a descriptor for it
- * its mappings are read all the same. */
+/* The same for one whose fork was reported, so that it is probed already. Without a descriptor for
+ * it its mappings are read all the same. */
 int traced_add_probed(struct traced *t, pid_t pid);
 
 /* NULL: it does not run, or is not traced. Valid until its end is noticed. */
 struct traced_process *traced_find(const struct traced *t, pid_t pid);
 /*
- * Sends a signal to the process that has an index of the registry, if it has this number there, too: to
- * that incarnation and no other, by its pidfd. 0 or -errno; -ESRCH: it has ended, or is not traced any
- * more.
+ * Sends a signal to the process that has an index of the registry, if it has this number there,
+ * too: to that incarnation and no other, by its pidfd. 0 or -errno; -ESRCH: it has ended, or is not
+ * traced any more.
  */
 int traced_signal(const struct processes *ps, uint32_t process, uint32_t number, int signal);
 /* True if the process runs, as the kernel has it. */
 bool traced_runs(const struct traced_process *p);
 
-/* Whoever adds processes is notified of each fork of those that are probed: these are asked for
+/* Each fork of a process that is probed is reported: such processes are asked for
  * their children once. */
 void traced_forks_are_reported(struct traced *t);
 /*
- * Reads what has changed of each process that runs, takes in its children if the options say so, and
- * notices who has ended. Processes that are added meanwhile are read, too. 0, or the first other result
- * of a hook, or -errno.
+ * Reads what has changed of each process that runs, takes in its children if the options say so,
+ * and notices which have ended. Processes that are added meanwhile are read, too. 0, or the first
+ * other result of a hook, or -errno.
  */
 int traced_scan(struct traced *t);
-/* Only what is due before the next scan: traced_due_ns() is the earliest time (UINT64_MAX: nothing). */
+/* Only what is due before the next scan: traced_due_ns() is the earliest time (UINT64_MAX:
+ * nothing). */
 int traced_scan_due(struct traced *t);
 uint64_t traced_due_ns(const struct traced *t);
 /* Reads the mappings of a process at once. 0, or the result of its hook. */
 int traced_read(struct traced_process *p);
 /* The next scan reads them, whatever is known of them. */
 void traced_read_again(struct traced *t, pid_t pid);
-/* A process, traced or not, has begun another program: it has another name now, and other mappings. */
+/* A process, traced or not, has begun another program: it has another name now, and other
+ * mappings. */
 void traced_executed(struct traced *t, pid_t pid);
 /* True if children may have been left out of a scan, for want of descriptors. */
 bool traced_is_starved(const struct traced *t);

@@ -212,7 +212,8 @@ static bool has_stopped(struct program *t, int options)
 	return false;
 }
 
-/* 0: it has called exec, failed to, or ended; -ECANCELED: the user asks to end, and it has been killed. */
+/* 0: it has called exec, failed to, or ended; -ECANCELED: the user asks to end, and it has been
+ * killed. */
 static int wait_for_exec(struct program *t)
 {
 	struct pollfd failed = {.fd = t->failed_fd, .events = POLLIN};
@@ -262,8 +263,8 @@ void program_release(struct program *t)
 
 /*
  * The kernel's sums for a child that was waited for include its own children, so its own usage is
- * read before. Only its peak of memory is not available otherwise. While its probes are made it is held
- * by ptrace, of which the stops are reported whatever is asked for.
+ * read before. Only its peak of memory is not available otherwise. While its probes are made it is
+ * held by ptrace, of which the stops are reported whatever is asked for.
  */
 bool program_ended(struct program *t)
 {

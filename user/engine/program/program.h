@@ -50,7 +50,8 @@ struct program_options {
 	int nice;
 	rlim_t open_files;     /* soft limit */
 	bool stdout_is_stderr; /* its standard output goes to standard error */
-	bool no_terminal; /* standard streams that are a terminal, which a screen has, are /dev/null */
+	/* standard streams that are a terminal, which a screen has, are /dev/null */
+	bool no_terminal;
 	/* program_go() leaves it stopped behind exec(), when its file is mapped (by ptrace: a
 	 * set-user-id program does not get its privilege unless we are root). */
 	bool stop;
@@ -66,8 +67,8 @@ struct program_options {
 int program_prepare(struct program *t, const struct messages *messages, bool record, bool must);
 /* Forks a child that waits to exec `argv`. 0 or -errno. */
 int program_spawn(struct program *t, char **argv, const struct program_options *o);
-/* Makes it exec. 0, or -errno of the exec(); -ECANCELED: the user asked to end while it did not, and it was
- * killed. */
+/* Makes it exec. 0, or -errno of the exec(); -ECANCELED: the user asked to end while it did not,
+ * and it was killed. */
 int program_go(struct program *t);
 /* Continues a program that was stopped behind exec(). */
 void program_release(struct program *t);

@@ -230,7 +230,8 @@ static int stat_advance(struct sink *base, uint64_t now_ns)
 	return err;
 }
 
-/* Shortly before a line ends it is recorded which threads are without a CPU, and tallies are made. */
+/* Shortly before a line ends it is recorded which threads are without a CPU, and tallies are
+ * made. */
 static int stat_tick(struct sink *base, uint64_t now_ns)
 {
 	struct stat *k = (struct stat *)base;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The report of stat (report/stat/model/stat.h), written at the end of a run as text or JSON; with an interval
- * also a line for each.
+ * The report of stat (report/stat/model/stat.h), written at the end of a run as text or JSON; with
+ * an interval also a line for each.
  */
 #ifndef REPORT_STAT_STAT_H
 #define REPORT_STAT_STAT_H

@@ -70,8 +70,8 @@ struct top_past {
 };
 
 /*
- * By index of the registry, and of processes that were released: those of which the model has numbers
- * still. Zeroed memory: nothing.
+ * By index of the registry, and of processes that were released: those of which the model has
+ * numbers still. Zeroed memory: nothing.
  */
 struct top_pasts {
 	PTRARRAY(struct top_past) by_process;
@@ -80,10 +80,8 @@ struct top_pasts {
 };
 
 void top_pasts_done(struct top_pasts *ps, struct session *s);
-/*
- * The process is released; its past is kept, as that of a process of the model's with this number. 0 or
- * -ENOMEM.
- */
+/* The process is released; its past is kept, as that of a process of the model's with this
+ * number. 0 or -ENOMEM. */
 int top_pasts_release(struct top_pasts *ps, uint32_t process, uint32_t number);
 /* It is of no process of the model any more. */
 void top_pasts_forget(struct top_pasts *ps, struct session *s, uint32_t process);

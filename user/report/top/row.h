@@ -33,7 +33,8 @@ struct top_row {
 	char name[TOP_NAME_BYTES]; /* of the program, or of the group */
 	struct top_where where;
 	struct top_figures figures;
-	/* In the tree: its depth, and at which depths above it a line goes on; is_last of its parent. */
+	/* In the tree: its depth, and at which depths above it a line goes on; is_last of its
+	 * parent. */
 	uint8_t depth;
 	uint32_t open;
 	bool is_last;

@@ -24,7 +24,8 @@ struct top {
 	struct buf buf;
 	struct stat_model model;
 	struct stat_snapshot snapshot;
-	/* Of a recording all pauses, of a live run those of the process that is opened; NULL: of none. */
+	/* Of a recording all pauses, of a live run those of the process that is opened; NULL: of
+	 * none. */
 	struct blame *blame;
 	uint32_t blamed; /* that process, by its index; 0: all */
 	struct top_pasts pasts;
@@ -274,7 +275,8 @@ static int count_events(struct top *t, const struct ebt_event *ev, size_t n)
 	return err ? err : t->failed ? -ENOMEM : 0;
 }
 
-/* Of a recording the history is that of its time, not of the frames while it is read. 0 or -ENOMEM. */
+/* Of a recording the history is that of its time, not of the frames while it is read. 0 or
+ * -ENOMEM. */
 static int note_step(struct top *t, uint64_t now_ns)
 {
 	int err = t->next_ns ? make_rows(t, moment_at(now_ns), true) : 0;

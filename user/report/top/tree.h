@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The rows of processes as a tree: children behind their parents, siblings in the order of the rows. */
+/* The rows of processes as a tree: children behind their parents, siblings in the order of the
+ * rows. */
 #ifndef REPORT_TOP_TREE_H
 #define REPORT_TOP_TREE_H
 

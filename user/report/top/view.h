@@ -3,13 +3,13 @@
  * What the user has chosen to see, and what keys do to it: as htop has them. A key changes the view
  * alone; what else it asks for is its action.
  *
- *            LIST                    DETAIL            HELP    asks for a filter   asks before a kill
- *   Enter    DETAIL of the process;  -                 back    the filter is set   -
+ *            LIST                    DETAIL    HELP    asks for a filter   asks before a kill
+ *   Enter    DETAIL of the process;  -         back    the filter is set   -
  *            LIST within the group
- *   Esc      out of the group        LIST              back    back, no filter     no kill
- *   q, F10   the end                 the end           back    (a character)       no kill
- *   k, F9    asks before a kill      asks              -       (a character)       -
- *   y        -                       -                 -       (a character)       TOP_KILL
+ *   Esc      out of the group        LIST      back    back, no filter     no kill
+ *   q, F10   the end                 the end   back    (a character)       no kill
+ *   k, F9    asks before a kill      asks      -       (a character)       -
+ *   y        -                       -         -       (a character)       TOP_KILL
  */
 #ifndef REPORT_TOP_VIEW_H
 #define REPORT_TOP_VIEW_H
@@ -55,7 +55,8 @@ struct top_view {
 	enum top_column sort;
 	enum top_group group;
 	bool reversed, tree, ended, whole;
-	bool follows; /* the selected row, wherever it moves; else the place of the selection stays */
+	/* the selected row, wherever it moves; else the place of the selection stays */
+	bool follows;
 	bool paused;
 	char filter[TOP_FILTER_BYTES], was[TOP_FILTER_BYTES]; /* was: before it is asked for */
 	enum top_group within;

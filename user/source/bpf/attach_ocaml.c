@@ -31,8 +31,8 @@ static bool match(const struct runtime_file *what)
 	return what->runtime.language;
 }
 
-/* Without a probe an event costs the program nothing. Functions whose events are few, or have names of
- * the program's own, are probed all the same. */
+/* Without a probe an event costs the program nothing. Functions whose events are few, or have names
+ * of the program's own, are probed all the same. */
 static void leave_unwanted(struct ocaml_runtime *r, uint64_t unwanted)
 {
 	static const uint64_t kinds[OCAML_FUNCTIONS] = {

@@ -44,7 +44,7 @@ struct probe_plan;
 struct attach_env {
 	/* As bpf_kernel_set(). */
 	int (*set)(void *ctx, enum bpf_table table, uint64_t key, const void *value);
-	/* Of a runtime whose allocations are probed: reports what no sample stands for. */
+	/* Of a runtime with probed allocations: reports what no sample represents. */
 	void (*report_rest)(void *ctx, uint32_t key);
 	void *ctx;
 	const struct messages *messages;
@@ -59,7 +59,7 @@ struct attach_env {
 	uint32_t unprepared_sites; /* of these, in programs without such markers */
 	unsigned absent;	   /* programs that are not loaded, a bit for each enum bpf_probe */
 	unsigned missed;	   /* of these, the ones that some process would have needed */
-	/* The files of which it was reported last that they are not probed, by hash_file(). */
+	/* The files that were reported last as not probed, by hash_file(). */
 	uint64_t reported[ATTACH_REPORTED];
 	unsigned reports;
 };
@@ -69,7 +69,8 @@ struct attach_process {
 	pid_t pid;
 	uint64_t since_ns; /* its program is known since then */
 	uint32_t before;   /* files of the process that the same attacher matched before */
-	bool again; /* also if they were of a program that it ran then, or were left and found anew */
+	/* also if they were of a program that it ran then, or were left and found anew */
+	bool again;
 };
 
 struct attach_file {

@@ -28,9 +28,9 @@
 #define DRAIN_NS	    1000000u	/* how often the buffer is drained */
 #define DISPATCH_NS	    20000000u	/* a poll takes no longer */
 #define COUNT_NS	    1000000000u /* how often what is counted in maps is read */
-#define UPDATE_NS	    100000000u /* an attachment that waits for a moment is so late at most */
-#define MAX_ANCESTORS	    64	       /* of a process: pids may come again while they are read */
-#define QUICK_S		    0.2	       /* a wait at the end that is longer is reported */
+#define UPDATE_NS	    100000000u	/* the most by which an attachment is late */
+#define MAX_ANCESTORS	    64		/* of a process: pids may come again while they are read */
+#define QUICK_S		    0.2		/* a wait at the end that is longer is reported */
 
 struct bpf_source {
 	struct source base;
@@ -113,8 +113,8 @@ static void changed(void *ctx, pid_t pid, enum bpf_change change, uint64_t ts)
 		s->opt.changed(s->opt.ctx, pid, change, ts);
 }
 
-/* Its records have all been received, and its events read. One that claims to be of the future waits
- * to be merged: its process must not be released. */
+/* Its records have all been received, and its events read. One that claims to be of the future
+ * waits to be merged: its process must not be released. */
 static bool may_release(void *ctx, const struct bpf_process *proc)
 {
 	struct bpf_source *s = ctx;
@@ -162,8 +162,8 @@ static int look(struct bpf_source *s, bool all)
 	bool is_drained = !n && s->records.spool.got >= last;
 	if (is_drained || s->records.stopped)
 		err = bpf_losses_count(&s->losses, dropped, s->records.started_ns, counted_ns);
-	/* Where the queues are full, or a record is being written, it is complete up to the last one. What
-	 * waits for symbols may say more of the events before it. */
+	/* Where the queues are full, or a record is being written, it is complete up to the last
+	 * one. What waits for symbols may say more of the events before it. */
 	uint64_t to = s->records.received_ns < s->records.started_ns ? s->records.received_ns
 								     : s->records.started_ns;
 	if (is_drained)
@@ -681,7 +681,8 @@ int bpf_source_attach(struct source *base, pid_t pid, const struct maps_list *ma
 int bpf_source_scan(struct source *base, pid_t pid, const struct maps_list *maps, uint64_t read_ns)
 {
 	struct bpf_source *s = (struct bpf_source *)base;
-	/* An exec before read_ns is known first: else its files were taken for the old program's. */
+	/* An exec before read_ns is known first: else its files were taken for the old
+	 * program's. */
 	int err = s->records.stopped ? 0 : look(s, true);
 	struct bpf_process *proc = s->records.stopped ? NULL : bpf_traced_find(&s->traced, pid);
 	if (!proc || err)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The source of events from BPF programs at the markers of running processes, with thread and CPU.
- * It attaches to each file with markers that a process maps, as its caller reads it, follows children
- * and exec, and removes all probes at its end, also when it is killed: other processes hold the
- * links (link_keeper.h). A program whose runtime can be probed at its functions is probed there
- * while its own ring is off. Needs CAP_BPF and CAP_PERFMON, or root.
+ * It attaches to each file with markers that a process maps, as its caller reads it, follows
+ * children and exec, and removes all probes at its end, also when it is killed: other processes
+ * hold the links (link_keeper.h). A program whose runtime can be probed at its functions is probed
+ * there while its own ring is off. Needs CAP_BPF and CAP_PERFMON, or root.
  *
  * Lane 0 has the events of threads without a ring, EBT_PROCESS events and EBT_LOST; each domain of
  * each process has a lane of its own. An event does not wake the reader: call source_poll() by a
@@ -46,16 +46,16 @@ int bpf_source_new(struct session *s, const struct probe_plan *opt, struct sourc
 		   char *reason);
 /* A process that has not begun yet: stacks of it will have the names of code that it had mapped. */
 void bpf_source_record_code(struct source *s, pid_t pid);
-/* Traces a process from now on, before its mappings are read. born_ns: it was born in the run, or has
- * called exec, which nobody has watched; 0: before. 0 or -errno. */
+/* Traces a process from now on, before its mappings are read. born_ns: it was born in the run, or
+ * has called exec, unwatched; 0: before. 0 or -errno. */
 int bpf_source_trace(struct source *s, pid_t pid, uint64_t born_ns, char *reason);
-/* Attaches to what a process that is traced had mapped at read_ns (MAPS_TRACED). The number of markers
- * attached (0: none there yet), of threads of which pages are watched, or -errno: it is not traced any
- * more. */
+/* Attaches to what a process that is traced had mapped at read_ns (MAPS_TRACED). The number of
+ * markers attached (0: none there yet), of threads of which pages are watched, or -errno: it is not
+ * traced any more. */
 int bpf_source_attach(struct source *s, pid_t pid, const struct maps_list *maps, uint64_t read_ns,
 		      char *reason);
-/* Attaches to what is new there, and lets go of the process if it was held for that. The number of new
- * markers (0 also if it is not traced), or -errno. */
+/* Attaches to what is new there, and lets go of the process if it was held for that. The number of
+ * new markers (0 also if it is not traced), or -errno. */
 int bpf_source_scan(struct source *s, pid_t pid, const struct maps_list *maps, uint64_t read_ns);
 /* At read_ns the process had mapped what it had at its last scan. */
 void bpf_source_unchanged(struct source *s, pid_t pid, uint64_t read_ns);
@@ -71,8 +71,8 @@ const struct bpf_refusal *bpf_source_missed(struct source *s, enum bpf_feature *
 int bpf_source_flush_offcpu(struct source *s);
 /* Events before that time are not counted in maps. 0 until then. */
 void bpf_source_count_from(struct source *s, uint64_t ns);
-/* Makes tallies (session/tally.h) of what has been counted up to now, which it does once a second by
- * itself. 0 or -errno. */
+/* Makes tallies (session/tally.h) of what has been counted up to now, which it does once a second
+ * by itself. 0 or -errno. */
 int bpf_source_count(struct source *s);
 int bpf_source_fd(struct source *s); /* readable when source_poll() should be called at once */
 /* Every event up to this time (CLOCK_MONOTONIC, ns) that was not dropped has been received. */

@@ -203,8 +203,8 @@ static void detach(struct bpf_kernel *k, enum bpf_feature f)
 	}
 }
 
-/* The links of tracepoints of system calls are removed by another process: for each of them the kernel
- * waits. Their programs find that nothing is traced. */
+/* The links of tracepoints of system calls are removed by another process: for each of them the
+ * kernel waits. Their programs find that nothing is traced. */
 static void detach_pages(struct bpf_kernel *k)
 {
 	int fd[MAX_PROGRAMS], n = 0, behind = -1;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What the source of events from BPF programs (bpf.h) probes, and how: made once of the options of a
- * run, and read by the source, its attachers and its side of the kernel. Zeroes are the usual.
+ * What the source of events from BPF programs (bpf.h) probes, and how: made once of the options of
+ * a run, and read by the source, its attachers and its side of the kernel. Zeroes are the usual.
  */
 #ifndef SOURCE_BPF_PLAN_H
 #define SOURCE_BPF_PLAN_H
@@ -18,12 +18,15 @@ enum bpf_change {
 	BPF_RING_STARTED,
 	BPF_RING_STOPPED,
 	BPF_RING_FILLS, /* another part of a ring was written: read it before it wraps */
-	BPF_RING_NEEDED, /* its ring alone has what it does from ts on; 0: what it did before its probes were there */
+	/* its ring alone has what it does from ts on; 0: what it did before its probes were
+	 * there */
+	BPF_RING_NEEDED,
 	BPF_FORKED, /* pid is the child */
 	BPF_EXECED,
 	BPF_OTHER_EXECED, /* the process is not traced */
 	BPF_EXITED,
-	BPF_UNPROBED, /* a file could not be probed, or its probes are gone: read its mappings again */
+	/* a file could not be probed, or its probes are gone: read its mappings again */
+	BPF_UNPROBED,
 };
 
 enum bpf_attach { BPF_ATTACH_AUTO, BPF_ATTACH_MULTI, BPF_ATTACH_PERF };
@@ -56,7 +59,8 @@ struct probe_plan {
 	bool watermark_only;	  /* no events: only markers that wake the reader of rings */
 	bool no_ring_request;	  /* do not switch rings on */
 	bool ring_request_always; /* also in programs under a seccomp filter, which may kill them */
-	bool no_ring; /* rings are not read: functions are probed even if a program's own ring is on */
+	/* rings are not read: functions are probed even if a program's own ring is on */
+	bool no_ring;
 	uint64_t own_ring_ns;		/* time for a program to switch its own ring on */
 	struct runtime_version runtime; /* of all runtimes; zeroes: as found in each */
 	uint64_t unwanted;		/* kinds that may be missing, bits by enum ebt_kind */

@@ -20,8 +20,8 @@
 #include "session/processes.h"
 #include "session/versions.h"
 
-/* The layout of a record of the ring buffer (bpf/abi.h), by its type: where its body ends, what its time
- * is, whether it is an event. */
+/* The layout of a record of the ring buffer (bpf/abi.h), by its type: where its body ends, what its
+ * time is, whether it is an event. */
 
 /* The bytes of a record of an event or of control before its payload; 0: it is neither. */
 static size_t bpf_record_body(const struct ebt_record *head)
@@ -75,7 +75,8 @@ static bool bpf_record_is_control(const struct ebt_record *head)
 	return head->type == EBT_RECORD_MARKER && head->site >= EBT_SITE_CONTROL;
 }
 
-/* The payload of a record of `size` bytes whose body has `body`; SIZE_MAX: the record is too short. */
+/* The payload of a record of `size` bytes whose body has `body`; SIZE_MAX: the record is too
+ * short. */
 static size_t bpf_record_payload(const struct ebt_record *head, size_t size, size_t body)
 {
 	if (size < body)
@@ -83,7 +84,7 @@ static size_t bpf_record_payload(const struct ebt_record *head, size_t size, siz
 	return head->size < size - body ? head->size : size - body;
 }
 
-/* Between two looks at a record that waits for symbols. */
+/* The period in which a record that waits for symbols is tried. */
 #define RETRY_NS 2000000u
 
 void bpf_records_init(struct bpf_records *s, const struct bpf_records_options *opt)
@@ -222,7 +223,7 @@ static int receive_process(struct bpf_records *s, const struct ebt_process_recor
 		bpf_traced_notify(s->opt.traced, pid, BPF_EXITED, rec->ts);
 	} else if (!proc && rec->head.site == EBT_PROCESS_EXIT &&
 		   bpf_traced_take_slot(s->opt.traced, rec->head.slot)) {
-		/* The record of its fork was dropped: its slot waits for nobody. */
+		/* The record of its fork was dropped: its slot has no process. */
 		bpf_traced_free_slot(s->opt.traced, rec->head.slot);
 	}
 	return err;

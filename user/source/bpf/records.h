@@ -42,8 +42,9 @@ struct bpf_records {
 	uint64_t started_ns; /* of the current poll */
 	uint64_t retry_ns;   /* until then a record that was put off is not dispatched again */
 	uint64_t
-		received_ns; /* ts of the last record; records are in the order of their reservation */
-	uint32_t dropped;    /* of the current record */
+		/* ts of the last record; records are in the order of their reservation */
+		received_ns;
+	uint32_t dropped; /* of the current record */
 	struct bpf_spool spool;
 	uint64_t until_ns; /* when removing the probes began; 0: not yet */
 	bool stopped;
@@ -58,14 +59,15 @@ void bpf_records_until(struct bpf_records *s, uint64_t now_ns);
 /* The probes are removed: what is left is received whatever room it needs, and no process is
  * added. */
 void bpf_records_stop(struct bpf_records *s);
-/* Dispatches a record. ctx: a struct bpf_records. 0; -ENOBUFS: the queues are full now; or -errno. */
+/* Dispatches a record. ctx: a struct bpf_records. 0; -ENOBUFS: the queues are full now; or
+ * -errno. */
 int bpf_records_receive(void *ctx, const void *data, size_t size);
-/* A callback of bpf_channel_read(): dispatches the record, or spools one that takes its time and all
- * behind it. -ENOBUFS: there is no more room; records stay in the kernel, which counts those that it
- * drops. */
+/* A callback of bpf_channel_read(): dispatches the record, or spools one that takes its time and
+ * all behind it. -ENOBUFS: there is no more room; records stay in the kernel, which counts those
+ * that it drops. */
 int bpf_records_take(void *ctx, const void *data, size_t size);
-/* Dispatches spooled records until then. 1: some are left; 0; -ENOBUFS: the queues are full; -EAGAIN: the
- * next waits for symbols; or -errno. */
+/* Dispatches spooled records until then. 1: some are left; 0; -ENOBUFS: the queues are full;
+ * -EAGAIN: the next waits for symbols; or -errno. */
 int bpf_records_dispatch(struct bpf_records *s, uint64_t until_ns);
 /* Queues an event outside of any domain. 0 or -ENOMEM. */
 int bpf_records_emit(struct bpf_records *s, const struct ebt_event *ev);

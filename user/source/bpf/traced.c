@@ -20,7 +20,7 @@
 #include "proc/usage.h"
 
 /*
- * Processes that ended before they were scanned, and before anybody had looked into their programs:
+ * Processes that ended before they were scanned, and before their programs were inspected:
  * of those that shared one, the last to end may be the first to be scanned. They are reported as
  * unwatched when that has been done and there was something to watch.
  */
@@ -46,7 +46,7 @@ static void bpf_unseen_add(struct bpf_unseen *u, struct processes *ps, const str
 	u->life[u->lives++] = *life;
 }
 
-/* Calls fn for each of which it has become known since the last call that something was missed. */
+/* Calls fn for each that is known since the last call to have missed something. */
 static void
 bpf_unseen_report(struct bpf_unseen *u, struct processes *ps, const struct bpf_scanner *by,
 		  void (*fn)(void *ctx, uint32_t process, uint64_t since_ns, uint64_t until_ns),
@@ -77,7 +77,7 @@ static void bpf_unseen_done(struct bpf_unseen *u, struct processes *ps)
 	*u = (struct bpf_unseen){0};
 }
 
-/* To look into a file that is larger takes too long to be held. */
+/* A process is not held while a larger file is inspected, which takes too long. */
 #define MAX_HELD_BYTES (64 << 20)
 #define MAX_HELD_NS    50000000ull
 
@@ -236,7 +236,7 @@ int bpf_traced_scan(struct bpf_traced *t, struct bpf_process *proc, const struct
 	if (proc->ended)
 		return 0;
 	proc->pending = false;
-	/* Not known: look whether it has ended. */
+	/* Not known: it may have ended. */
 	proc->unmapped = !maps->count || t->opt.no_files;
 	if (t->opt.no_files || maps->err)
 		return t->opt.no_files ? 0 : maps->err;
@@ -285,7 +285,7 @@ bool bpf_traced_expect(struct bpf_traced *t, struct bpf_process *proc, const str
 }
 
 /* Whether there is something to probe in a process that has not been scanned: 1 or 0, or -ENOENT if
- * nobody has looked into its program. */
+ * its program has not been inspected. */
 static int had_probes(const struct bpf_traced *t, const struct bpf_process *proc)
 {
 	if (proc->parent == EBT_NO_SLOT)

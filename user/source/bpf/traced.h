@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Which processes are traced, by slot: how each came to be, what it runs, and its end. The registry's
- * entries refer to them (struct process, in_bpf). What each has mapped is read by the caller, who is
- * notified when that is due: the process is new, or has called exec, or a file could not be probed. A
- * new process can be held until then.
+ * Which processes are traced, by slot: how each came to be, what it runs, and its end. The
+ * registry's entries refer to them (struct process, in_bpf). What each has mapped is read by the
+ * caller, which is notified when that is due: the process is new, or has called exec, or a file
+ * could not be probed. A new process can be held until then.
  *
  * The kernel assigns slots to the children of traced processes. Free slots are used round-robin:
  *
@@ -39,7 +39,7 @@ struct bpf_unseen {
 	uint32_t left_out;    /* there was no room for them */
 	uint32_t known_files; /* when they were last asked about */
 };
-/* Those of which it is not known whether something was missed. */
+/* Those that may have missed something, which is not known. */
 static inline uint32_t bpf_unseen_unknown(const struct bpf_unseen *u)
 {
 	return u->lives + u->left_out;
@@ -67,7 +67,8 @@ struct bpf_process {
 	uint64_t exe_dev, exe_inode;
 	char *exe_path; /* of its last exec, until it has been scanned; or NULL */
 	uint32_t
-		parent; /* its slot and serial, of a process that has not called exec; EBT_NO_SLOT */
+		/* its slot and serial, of a process that has not called exec; EBT_NO_SLOT */
+		parent;
 	uint64_t parent_serial;
 	bool young;	  /* among the young ones of bpf_traced */
 	bool pending;	  /* its mappings have not been read since it was born, or called exec */
@@ -119,7 +120,8 @@ struct bpf_traced {
 	struct bpf_process **slot; /* NULL: no process uses it */
 	uint32_t slots;
 	uint32_t *
-		free; /* a queue of free slots: [first_free, first_free + frees), modulo slots_room */
+		/* a queue of free slots: [first_free, first_free + frees), modulo slots_room */
+		free;
 	uint32_t frees, first_free, slots_room;
 	uint8_t *state;		    /* by slot: enum bpf_slot_state */
 	uint32_t in_kernel;	    /* slots in state IN_KERNEL or LOST */
@@ -159,7 +161,8 @@ struct bpf_process *bpf_traced_add(struct bpf_traced *t, uint32_t slot, pid_t pi
 /* Adds a living process, entering it into the registry. start: NULL if not known. */
 struct bpf_process *bpf_traced_begin(struct bpf_traced *t, uint32_t slot, pid_t pid,
 				     const struct process_start *start);
-/* Adds a process that the kernel has put into this slot: it gets its links at its first scan. now_ns: when one that had its pid has ended at the latest. */
+/* Adds a process that the kernel has put into this slot: it gets its links at its first scan.
+ * now_ns: when one that had its pid has ended at the latest. */
 void bpf_traced_add_child(struct bpf_traced *t, pid_t pid, uint32_t slot,
 			  const struct bpf_birth *birth, uint64_t now_ns);
 /* Begins to watch the pages of a process that runs already. 0, or as page_user_begin(). */
@@ -204,8 +207,9 @@ void bpf_traced_exec(struct bpf_traced *t, struct bpf_process *proc, uint64_t ts
 		     const struct bpf_program *program);
 /* No process may be probed by this program: it was refused, and some process needs it. */
 void bpf_traced_refuse(struct bpf_traced *t, enum bpf_probe program);
-/* The process is held by the next bpf_traced_hold_young() if its mappings are another program's: they
- * can be read before the kernel reports the exec, which is over when it is held. True: that is so. */
+/* The process is held by the next bpf_traced_hold_young() if its mappings are another program's:
+ * they can be read before the kernel reports the exec, which is over when it is held. True: that is
+ * so. */
 bool bpf_traced_expect(struct bpf_traced *t, struct bpf_process *proc,
 		       const struct maps_list *maps);
 /* Holds those that are new, and lets go of those that have been scanned, or held for too long. */
@@ -216,7 +220,7 @@ void bpf_traced_update_all(struct bpf_traced *t);
 void bpf_traced_end(struct bpf_traced *t, struct bpf_process *proc);
 /* The process has ended, at ts: its pages and its entry in the registry end with it. */
 void bpf_traced_exited(struct bpf_traced *t, struct bpf_process *proc, uint64_t ts);
-/* Releases the processes that have ended and of which `may` is true: their slots may be used
+/* Releases the processes that have ended, if `may` is true for them: their slots may be used
  * again. */
 void bpf_traced_release(struct bpf_traced *t,
 			bool (*may)(void *ctx, const struct bpf_process *proc), void *ctx);

@@ -84,9 +84,9 @@ struct ring_pace {
 	uint64_t
 		rest_ns; /* ring_source_be_frugal(): no ring that fills slowly is due for so long */
 };
-/* Rings that do not fill are looked at less often, where there are many: at one in RING_FRUGAL_SHARE of
- * our time, and after RING_FRUGAL_NS at the latest. What a ring that begins to fill fast cannot hold until
- * then is lost. */
+/* Rings that do not fill are looked at less often, where there are many: at one in
+ * RING_FRUGAL_SHARE of our time, and after RING_FRUGAL_NS at the latest. What a ring that begins to
+ * fill fast cannot hold until then is lost. */
 #define RING_FRUGAL_SHARE 512
 #define RING_FRUGAL_NS	  1000000000ull
 void ring_source_be_frugal(struct ring_source *s);

@@ -409,7 +409,8 @@ static void test_history(struct session *session, enum ring_use use, const char 
 	unlink(path);
 }
 
-/* What is overwritten between the first look and the first copy is one hole with what was before. */
+/* What is overwritten between the first look and the first copy is one hole with what was
+ * before. */
 static void test_first_copy(void)
 {
 	char path[] = "/tmp/ebtrace-source-XXXXXX";
@@ -486,7 +487,8 @@ static void test_ringless(struct session *session)
 	unlink(path);
 }
 
-/* A lane that was large once is small again, and its memory is that of others, any number of times. */
+/* A lane that was large once is small again, and its memory is that of others, any number of
+ * times. */
 static void test_shrinking(struct session *session)
 {
 	char path[] = "/tmp/ebtrace-source-XXXXXX";

@@ -6,14 +6,16 @@
  * The time of a domain, by its events (stat_lane_step). Recording: of the process; while it is off,
  * an event of column 1 or 2 changes nothing.
  *
- *            1 phase begins  2 other event   terminate      spawn            ring start,   loss
- *                                                                            resume
- *   STOPPED  LIVE, since recording began     ENDED, after   LIVE, from here  LIVE, from    LIVE, from its
- *                                            such a time                     here          begin; a hole
- *   LIVE     -               -               ENDED, here    ended at its last event;       a hole
- *                                                           LIVE, from here  -
- *   ENDED    LIVE, from here -               -              LIVE, from here  LIVE, from    LIVE, from its
- *                                                                            here          begin; a hole
+ *            1 phase begins  2 other event   terminate     spawn            ring start,  loss
+ *                                                                           resume
+ *   STOPPED  LIVE, since recording began     ENDED, after  LIVE, from here  LIVE, from   LIVE, from
+ *                                            such a time                    here         its begin;
+ *                                                                                        a hole
+ *   LIVE     -               -               ENDED, here   ended at its last event;      a hole
+ *                                                          LIVE, from here  -
+ *   ENDED    LIVE, from here -               -             LIVE, from here  LIVE, from   LIVE, from
+ *                                                                           here         its begin;
+ *                                                                                        a hole
  *
  * STOPPED: recording has stopped, or no event of it has come. ENDED: domain_terminate. An end alone
  * does not make it LIVE: it may be the last event of a domain that has ended. ring_stop and

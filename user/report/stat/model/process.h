@@ -98,8 +98,8 @@ void stat_processes_remove(struct stat_processes *ps, struct stat_process *p);
 
 /* Copies what the registry knows of the process, which it has not released. */
 void stat_process_know(struct stat_process *p, const struct session *s);
-/* Its end as of a moment, which is `now` if it has not ended; of an unknown moment its last event. It
- * is not released. */
+/* Its end as of a moment, which is `now` if it has not ended; of an unknown moment its last event.
+ * It is not released. */
 uint64_t stat_process_end(const struct stat_process *p, const struct session *s, struct moment now);
 
 #endif
