@@ -144,6 +144,7 @@ static void traced_usage_end(struct traced_usage *a, struct session *s)
  * among many processes, in a longer one. */
 #define UNSEEN_NS      1000000000ull
 #define UNSEEN_EACH_NS 5000000ull
+#define UNSEEN_FRUGAL  8 /* times as long */
 /* The time in which a child may have its parent's ring mapped, and then its own in the same
  * place. */
 #define OTHERS_NS      1000000000ull
@@ -422,7 +423,9 @@ static bool may_have_changed(struct traced_process *p, bool is_due, uint64_t now
 {
 	struct traced_reads *r = &p->reads;
 	struct process_stat stat;
-	bool unseen = now - r->last_ns > UNSEEN_NS + p->traced->count * UNSEEN_EACH_NS;
+	uint64_t unseen_ns = UNSEEN_NS + p->traced->count * UNSEEN_EACH_NS;
+	bool frugal = p->traced->engine->options->frugal;
+	bool unseen = now - r->last_ns > (frugal ? UNSEEN_FRUGAL : 1) * unseen_ns;
 	bool others = r->has_others && now - r->since_ns < OTHERS_NS &&
 		      (is_due || now - r->last_ns > OTHERS_EACH_NS);
 	p->traced->sizes_read++;
