@@ -43,8 +43,8 @@ LDFLAGS += -fsanitize=$(SAN)
 EBT_CFLAGS += $(if $(findstring thread,$(SAN)),-Wno-tsan)
 endif
 LIBS := -lbpf -ldw -lelf -lz -lzstd -liberty -lm -pthread
-# Of the commands alone.
-CMD_LIBS := -lncursesw -ltinfo
+# Of the commands alone. As a shared library it makes the start of each command 0.3 ms longer.
+CMD_LIBS := $(if $(filter /%,$(shell $(CC) -print-file-name=libncursesw.a)),-l:libncursesw.a -l:libtinfo.a,-lncursesw -ltinfo)
 
 # Of files that are named for a processor, those of the one that we build for.
 PROCESSOR := $(firstword $(subst -, ,$(shell $(CC) -dumpmachine)))

@@ -241,7 +241,7 @@ static void put_title(struct pen *p, const struct top_opened *o, const struct to
 	char gc[16] = "-";
 	if (g->elapsed_ns)
 		snprintf(gc, sizeof(gc), "%.1f %%", top_figures_gc(g));
-	col = top_frame_print(f, 1, 0, TOP_PLAIN, "GC %s of the time  %s pause%s", gc,
+	col = top_frame_print(f, 1, 0, TOP_PLAIN, "GC %s  %s pause%s", gc,
 			      top_text_count((double)g->pauses).text, plural(g->pauses));
 	if (g->pauses)
 		top_frame_print(f, 1, col, TOP_PLAIN, ", p99 %s, max %s",

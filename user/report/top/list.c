@@ -226,7 +226,7 @@ static void put_total(struct top_frame *f, const struct top_rows *rows)
 	if (t->elapsed_ns)
 		snprintf(gc, sizeof(gc), "%.1f %%", top_figures_gc(t));
 	put_lost(t, lost, sizeof(lost));
-	unsigned col = top_frame_print(f, 1, 0, TOP_PLAIN, "GC %s of the time", gc);
+	unsigned col = top_frame_print(f, 1, 0, TOP_PLAIN, "GC %s", gc);
 	col = top_frame_print(f, 1, col, TOP_PLAIN, "  %s pause%s",
 			      top_text_count((double)t->pauses).text, plural(t->pauses));
 	if (t->pauses)

@@ -83,6 +83,7 @@ struct making {
 	const struct top_pasts *pasts;
 	const struct top_order *order;
 	bool next;
+	struct histogram all;	  /* the pauses of all */
 	struct histogram *pauses; /* of each group, by row */
 	uint32_t pause_cap;
 };
@@ -134,17 +135,22 @@ static const char *group_name(enum top_group g, const struct top_row *r)
 	return *name ? name : "-";
 }
 
-/* 0 or -ENOMEM. */
-static int add_figures(struct making *k, struct top_row *to, const struct top_figures *f,
-		       const struct histogram *pauses)
+static void add_rates(struct top_figures *sum, const struct top_figures *f)
 {
-	struct top_figures *sum = &to->figures;
 	sum->gc_ns += f->gc_ns;
 	sum->elapsed_ns += f->elapsed_ns;
 	sum->has_alloc |= f->has_alloc;
 	sum->alloc_bytes += f->has_alloc ? f->alloc_bytes : 0;
 	sum->has_heap |= f->has_heap;
 	sum->heap_bytes += f->heap_bytes;
+}
+
+/* 0 or -ENOMEM. */
+static int add_figures(struct making *k, struct top_row *to, const struct top_figures *f,
+		       const struct histogram *pauses)
+{
+	struct top_figures *sum = &to->figures;
+	add_rates(sum, f);
 	sum->lost_events += f->lost_events;
 	sum->lost_words += f->lost_words;
 	sum->lost_uncounted += f->lost_uncounted;
@@ -304,6 +310,10 @@ static int add_process(struct making *k, const struct stat_process *p)
 	put_process(k, p, &r);
 	k->rows->running += !r.ended;
 	k->rows->ended += r.ended;
+	add_rates(&k->rows->total, &r.figures);
+	int err = histogram_merge(&k->all, &p->numbers.pauses.whole);
+	if (err)
+		return err;
 	if (!is_shown(k->order, &r))
 		return 0;
 	if (k->order->group != TOP_BY_PROCESS)
@@ -318,25 +328,11 @@ static int add_process(struct making *k, const struct stat_process *p)
 /* Of all: pauses, and what was lost, are those of the run. 0 or -ENOMEM. */
 static int put_total(struct making *k, const struct stat_snapshot *snapshot)
 {
-	struct histogram pauses = {0};
 	struct top_figures *t = &k->rows->total;
 	int err = 0;
-	*t = (struct top_figures){0};
-	for (const struct stat_process *p = snapshot->first; p && !err; p = p->next) {
-		struct top_row r;
-		put_process(k, p, &r);
-		t->gc_ns += r.figures.gc_ns;
-		t->elapsed_ns += r.figures.elapsed_ns;
-		t->has_alloc |= r.figures.has_alloc;
-		t->alloc_bytes += r.figures.has_alloc ? r.figures.alloc_bytes : 0;
-		t->has_heap |= r.figures.has_heap;
-		t->heap_bytes += r.figures.heap_bytes;
-		err = histogram_merge(&pauses, &p->numbers.pauses.whole);
-	}
 	for (const struct stat_program *g = snapshot->programs->first; g && !err; g = g->next)
-		err = histogram_merge(&pauses, &g->numbers.pauses.whole);
-	put_pauses(&pauses, t);
-	histogram_done(&pauses);
+		err = histogram_merge(&k->all, &g->numbers.pauses.whole);
+	put_pauses(&k->all, t);
 	struct totals totals = session_run_totals(k->session);
 	t->lost_events = totals.lost_events;
 	t->lost_words = totals.lost_words;
@@ -353,6 +349,7 @@ int top_rows_make(struct top_rows *rows, const struct stat_snapshot *snapshot, u
 	int err = 0;
 	rows->count = rows->running = rows->ended = 0;
 	rows->at_ns = at_ns;
+	rows->total = (struct top_figures){0};
 	for (const struct stat_process *p = snapshot->first; p && !err; p = p->next)
 		err = add_process(&k, p);
 	if (!err)
@@ -367,6 +364,7 @@ int top_rows_make(struct top_rows *rows, const struct stat_snapshot *snapshot, u
 	free(k.pauses);
 	if (!err)
 		err = put_total(&k, snapshot);
+	histogram_done(&k.all);
 	if (rows->count)
 		qsort_r(rows->row, rows->count, sizeof(*rows->row), compare_rows, (void *)order);
 	if (!err && order->tree && order->group == TOP_BY_PROCESS)

@@ -168,8 +168,7 @@ static void test_list(void)
 	const char *t = frame(&r, 24, 80, 2000, true);
 	diag("%s", t);
 	check_line(t, "ebtrace top", "  4 processes  ring  1.00s", "the title");
-	check_line(t, "GC ",
-		   "11.5 % of the time  4 pauses, p99 300ms, max 300ms  alloc 102K/s  lost 0",
+	check_line(t, "GC ", "11.5 %  4 pauses, p99 300ms, max 300ms  alloc 102K/s  lost 0",
 		   "the total");
 	check_line(t, "      2 beta ",
 		   "                   30.0       1  300ms  300ms   15.6K  15.6K      0",
