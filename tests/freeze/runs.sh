@@ -245,7 +245,9 @@ refusals() {
 			# shellcheck disable=SC2086
 			more $command $file
 		done
-		[ $command = list ] || more $command
+		# Processes of this machine are not frozen.
+		# shellcheck disable=SC2086
+		case $command in list | "top --once") ;; *) more $command ;; esac
 	done 2>/dev/null
 	several "unknown commands and programs"
 	for line in nonsense "mem nonsense" "pages nonsense" "stat stat" "help nonsense" "completion nonsense" "-- /nowhere/program" "stat -- /nowhere/program" \
