@@ -166,7 +166,6 @@ static void test_list(void)
 	begin(&r, true, true);
 	work(&r, 1000);
 	const char *t = frame(&r, 24, 80, 2000, true);
-	diag("%s", t);
 	check_line(t, "ebtrace top", "  4 processes  ring  1.00s", "the title");
 	check_line(t, "GC ", "11.5 %  4 pauses, p99 300ms, max 300ms  alloc 102K/s  lost 0",
 		   "the total");
@@ -312,7 +311,6 @@ static void test_detail(void)
 		frame(&r, 24, 80, 2000 + i * 1000, true);
 	}
 	const char *t = key(&r, TOP_KEY_ENTER);
-	diag("%s", t);
 	check_line(t, "2 beta", "  a.service  4.00s", "Enter opens a process");
 	ok(strstr(t,
 		  "longest       300ms \xe2\x96\x88\xe2\x96\x88\xe2\x96\x88\xe2\x96\x88 <= 300ms"),
