@@ -90,7 +90,11 @@ done
 ok $? "the sentence says which line asked for the longest pause" || cat "$TMP/err"
 grep -A1 '^        at Calls.collect@calls.ml:20:41-57' "$TMP/err" | grep -q -e '^        at Calls@calls.ml:' -e '^        at Calls.[(a-z]'
 ok $? "under a pause stand the lines that led to it"
-feed | timeout 300 "$O/ebtrace" stat --blame --json --top 1000 -o "$TMP/calls.json" -- chroot "$ROOT" "$EXE_IN" >"$TMP/calls" 2>"$TMP/err"
+# The program lives for some milliseconds: where a busy machine has not let it be held at its exec, it runs once more.
+for _ in 1 2 3 4 5; do
+	feed | timeout 300 "$O/ebtrace" stat --blame --json --top 1000 -o "$TMP/calls.json" -- chroot "$ROOT" "$EXE_IN" >"$TMP/calls" 2>"$TMP/err"
+	jq -e '.total.lost.unwatched_ns > 1000000' "$TMP/calls.json" >"$TMP/jq" || break
+done
 jq -r '.blame.longest[] | .stack | map(select(contains(".ml:"))) |
 	select(.[-1] // "" | test("^Calls.collect@calls.ml:20:41-57$")) | .[:-1] | join(" ")' \
 	"$TMP/calls.json" | sort >"$TMP/got"

@@ -179,7 +179,12 @@ jq -e --argjson first "$first" --argjson others "$others" '
 	| . as $r | (if all(. > 0.9 and . < 1.1) then true else error($r | tojson) end)' "$TMP/domains.json" >/dev/null 2>"$TMP/jq"
 ok $? "of four that allocate as 1 : 0.4 : 0.4 : 0.1, what domains allocate that never use up half of their minor heap is a row of its own" || diag "$(cat "$TMP/jq" "$TMP/err")"
 
-timeout 300 "$O/ebtrace" mem hotspots --json -o "$TMP/tiny.json" -- chroot "$ROOT" "$EXE_IN" shares 10000 >"$TMP/truth" 2>"$TMP/err"
+# It lives for some milliseconds. Where it has ended before a busy machine let it be held, which a line reports, it
+# runs once more.
+for _ in 1 2 3 4 5; do
+	timeout 300 "$O/ebtrace" mem hotspots --json -o "$TMP/tiny.json" -- chroot "$ROOT" "$EXE_IN" shares 10000 >"$TMP/truth" 2>"$TMP/err"
+	grep -q 'ended before it could be looked into\|not watched' "$TMP/err" || break
+done
 # Of the runtime's own there is a little.
 jq -e --argjson small "$(awk '!/large/ { n += $2 } END { print n }' "$TMP/truth")" '
 	.sites | map(select(.function | startswith("[in minor heaps"))) | length == 1 and

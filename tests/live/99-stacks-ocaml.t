@@ -9,11 +9,17 @@ ocaml_root
 
 OCAML_LINK=-g ocaml_build calls
 
-# run NAME EXE ARGS...: the program in the root, with ebtrace ARGS; its lines in NAME.printed.
+# run NAME EXE ARGS...: the program in the root, with ebtrace ARGS; its lines in NAME.printed. It lives for some
+# milliseconds: where a busy machine has not let it be held at its exec, which is a loss, it runs once more.
 run() {
-	local name=$1 exe=$2
+	local name=$1 exe=$2 status
 	shift 2
-	feed | timeout 300 "$O/ebtrace" -q -o "$TMP/$name.ndjson" "$@" -- chroot "$ROOT" "$exe" >"$TMP/$name.printed" 2>"$TMP/err"
+	for _ in 1 2 3 4 5; do
+		feed | timeout 300 "$O/ebtrace" -q -o "$TMP/$name.ndjson" "$@" -- chroot "$ROOT" "$exe" >"$TMP/$name.printed" 2>"$TMP/err"
+		status=$?
+		jq -e 'select(.kind == "lost" and .ts - .since > 1000000)' "$TMP/$name.ndjson" >"$TMP/lost" || break
+	done
+	return $status
 }
 # collections NAME: the OCaml in stacks of explicit collections, of the innermost frame the line alone.
 collections() {
