@@ -33,12 +33,41 @@ void stat_lanes_release(struct stat_stream *s, const struct stat_process *p)
 	}
 }
 
+static void drop_tallied(struct stat_lane *l)
+{
+	if (l->tallied)
+		histogram_done(l->tallied);
+	free(l->tallied);
+	l->tallied = NULL;
+}
+
+int stat_lane_hold_tallied(struct stat_lane *l, struct histogram *held)
+{
+	drop_tallied(l);
+	if (!held->count)
+		return 0;
+	l->tallied = malloc(sizeof(*l->tallied));
+	if (!l->tallied)
+		return -ENOMEM;
+	*l->tallied = *held;
+	*held = (struct histogram){0};
+	return 0;
+}
+
+int stat_lane_add_tallied(struct stat_lane *l, struct histogram *sum)
+{
+	if (!l->tallied)
+		return 0;
+	l->pauses.count += l->tallied->count;
+	return histogram_merge(sum, l->tallied);
+}
+
 void stat_lanes_free(struct stat_process *p)
 {
 	for (struct stat_lane *l = p->lanes, *next; l; l = next) {
 		next = l->next;
 		pauses_done(&l->pauses);
-		histogram_done(&l->tallied);
+		drop_tallied(l);
 		free(l);
 	}
 	p->lanes = NULL;

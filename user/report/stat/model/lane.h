@@ -70,7 +70,8 @@ struct stat_lane {
 	uint64_t minors;	  /* begins of `minor` */
 	uint64_t heap_words, pool_words, large_words; /* last values */
 	uint64_t heap_counted;			      /* its part of the process's heap_sum */
-	struct histogram tallied; /* pauses that are held (tallies.h), in place of pauses.held */
+	/* Pauses that are held (tallies.h), in place of pauses.held; NULL: none, in most lanes. */
+	struct histogram *tallied;
 	struct stat_lane_mutator *mutator; /* NULL: not asked for, or no event yet */
 
 	/* Of sets.c. */
@@ -90,6 +91,10 @@ struct stat_lane *stat_lane_make(struct stat_stream *s, struct stat_process *p,
 void stat_lanes_release(struct stat_stream *s, const struct stat_process *p);
 /* Frees all lanes of a process that were released, or if the stream ends. */
 void stat_lanes_free(struct stat_process *p);
+/* Sets what is held of a lane by tallies, and takes the histogram. 0 or -ENOMEM. */
+int stat_lane_hold_tallied(struct stat_lane *l, struct histogram *held);
+/* Adds what is held of a lane by tallies, and its number to the lane. 0 or -ENOMEM. */
+int stat_lane_add_tallied(struct stat_lane *l, struct histogram *sum);
 /* Sorts the lanes of a process: domains by number, then threads by tid. 0 or -ENOMEM. */
 int stat_lanes_sort(struct stat_process *p);
 /*

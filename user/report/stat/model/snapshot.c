@@ -81,7 +81,7 @@ static int copy_lanes(const struct stat_process *p, struct process_copy *ret)
 		copy_lane(l, ret, ret->waiting + waits * PAUSE_CLOCK_WAITING, to);
 		waits += to->pauses.clock.waiting != NULL;
 		to->next = l->next ? to + 1 : NULL;
-		held |= to->pauses.held_count || to->tallied.count;
+		held |= to->pauses.held_count || to->tallied;
 	}
 	ret->process.lanes = ret->lanes;
 	if (!held)
@@ -90,11 +90,8 @@ static int copy_lanes(const struct stat_process *p, struct process_copy *ret)
 	ret->has_histogram = true;
 	*whole = (struct histogram){0};
 	int err = histogram_copy(whole, &p->numbers.pauses.whole);
-	for (uint32_t i = 0; i < n && !err; i++) {
-		struct stat_lane *l = &ret->lanes[i];
-		l->pauses.count += l->tallied.count;
-		err = histogram_merge(whole, &l->tallied);
-	}
+	for (uint32_t i = 0; i < n && !err; i++)
+		err = stat_lane_add_tallied(&ret->lanes[i], whole);
 	return err;
 }
 

@@ -694,11 +694,13 @@ int stat_model_finish(const struct stat_model *m, struct stat_process *p, struct
 /* No more events of the process come: its numbers become final. */
 static int end_process(struct stat_model *m, struct stat_process *p, struct moment now)
 {
-	for (struct stat_lane *l = p->lanes; l; l = l->next) {
+	int err = 0;
+	for (struct stat_lane *l = p->lanes; l && !err; l = l->next) {
 		stat_sets_wake(l);
 		stat_progress_change(&m->progress, l);
+		err = stat_lane_add_tallied(l, &p->numbers.pauses.whole);
 	}
-	return stat_model_finish(m, p, now);
+	return err ? err : stat_model_finish(m, p, now);
 }
 
 int stat_model_end(struct stat_model *m, struct moment now)

@@ -139,10 +139,8 @@ static int apply(struct stat_model *m, struct tally *t)
 	uint64_t last = stat_stream_clip(s, t->last_ns);
 	l->last_ns = stat_stream_later(l->last_ns, last);
 	l->process->last_ns = stat_stream_later(l->process->last_ns, last);
-	histogram_done(&l->tallied);
-	l->tallied = t->held;
-	t->held = (struct histogram){0};
-	return add_pauses(s, l, t);
+	int err = stat_lane_hold_tallied(l, &t->held);
+	return err ? err : add_pauses(s, l, t);
 }
 
 int stat_tallies_apply(struct stat_tallies *ts, struct stat_model *m, uint64_t now_ns)
