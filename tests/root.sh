@@ -16,11 +16,11 @@ ocaml)
 	;;
 packages-bookworm)
 	root=/var/cache/ebtrace/$name suite=bookworm
-	include=$compilers,cmake,make,libbpf1,libdw1,libelf1,libzstd1,zlib1g
+	include=$compilers,cmake,make,libbpf1,libdw1,libelf1,libncursesw6,libzstd1,zlib1g
 	;;
 packages-trixie)
 	root=/var/cache/ebtrace/$name suite=trixie
-	include=$compilers,libbpf1,libdw1t64,libelf1t64,libzstd1,zlib1g
+	include=$compilers,libbpf1,libdw1t64,libelf1t64,libncursesw6,libzstd1,zlib1g
 	;;
 *)
 	echo "usage: $0 ocaml | packages-bookworm | packages-trixie" >&2
@@ -37,7 +37,7 @@ works() {
 	fi
 	chroot "$1" sh -c '[ -z "$(dpkg --audit)" ] && gcc --version && g++ --version &&
 		pkg-config --version && [ "$(ldconfig -p |
-			grep -cE "lib(bpf|dw|elf|zstd|z)\.so\.1 ")" = 5 ]' >/dev/null 2>&1 || return
+			grep -cE "lib(bpf|dw|elf|zstd|z)\.so\.1 |libncursesw\.so\.6 ")" = 6 ]' >/dev/null 2>&1 || return
 	[ "$name" != packages-bookworm ] || chroot "$1" cmake --version >/dev/null 2>&1
 }
 
