@@ -129,13 +129,17 @@ pid_t ringfile_name_pid(const char *name)
 	return pid && !strcmp(end, ".events") ? (pid_t)pid : 0;
 }
 
+pid_t ringfile_mapped_pid(const struct maps_entry *e)
+{
+	const char *slash = strrchr(e->path, '/');
+	return e->shared && e->write && slash ? ringfile_name_pid(slash + 1) : 0;
+}
+
 /* After a fork a child briefly has its parent's ring mapped; a reader has rings of others
  * mapped. */
 static bool is_own(struct search *s, const struct maps_entry *e)
 {
-	const char *slash = strrchr(e->path, '/');
-	pid_t named =
-		e->shared && e->write && !e->offset && slash ? ringfile_name_pid(slash + 1) : 0;
+	pid_t named = e->offset ? 0 : ringfile_mapped_pid(e);
 	if (named && !s->inner)
 		s->inner = process_inner_pid(s->pid);
 	return named && named == s->inner;

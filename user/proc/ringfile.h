@@ -19,6 +19,7 @@
 #define RINGFILE_MAX	      64
 #define RINGFILE_REASON_BYTES 256
 
+struct maps_entry;
 struct maps_list;
 struct memory_reader;
 
@@ -32,6 +33,9 @@ struct ringfile {
  * several; 0: not the name of a ring. The pid is of the process's own pid namespace.
  */
 pid_t ringfile_name_pid(const char *name);
+/* The process after which a mapping is named, if it may be that of a ring that is written; 0: it is
+ * none. */
+pid_t ringfile_mapped_pid(const struct maps_entry *e);
 
 /*
  * Opens the rings among the mappings of a process (MAPS_TRACED), in the order of their addresses;

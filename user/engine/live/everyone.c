@@ -33,7 +33,6 @@ struct bystander {
 	uint64_t start_ticks, vm_bytes;
 	uint64_t first_ns, read_ns, before_ns; /* the last read, and the one before it; 0: none */
 	bool was_there;			       /* before the run */
-	bool never;			       /* it cannot have anything */
 };
 
 /* As /proc lists them: by pid. */
@@ -106,8 +105,7 @@ static bool has_probes(const struct everyone *e, pid_t pid, const struct maps_en
 
 static bool is_ring(pid_t pid, const struct maps_entry *m)
 {
-	const char *slash = strrchr(m->path, '/');
-	pid_t named = m->shared && m->write && slash ? ringfile_name_pid(slash + 1) : 0;
+	pid_t named = ringfile_mapped_pid(m);
 	return named && named == process_inner_pid(pid);
 }
 
@@ -145,8 +143,8 @@ static bool is_due(const struct everyone *e, struct bystander *b, uint64_t now)
 	b->start_ticks = stat.start_ticks;
 	b->vm_bytes = stat.vm_bytes;
 	b->read_ns = now;
-	b->never = stat.flags & PF_KTHREAD || b->pid == getpid() || stat.parent == getpid();
-	return changed && !b->never;
+	bool is_own = b->pid == getpid() || stat.parent == getpid();
+	return changed && !is_own && !(stat.flags & PF_KTHREAD);
 }
 
 /* since_ns: from then on it was not watched, if it did anything; 0: from before the run. A child of

@@ -387,8 +387,7 @@ static void note_end(struct traced *t, unsigned i)
 /* A ring that a process has mapped and that is named after another. */
 static bool is_other_ring(const struct traced_process *p, const struct maps_entry *e)
 {
-	const char *slash = strrchr(e->path, '/');
-	pid_t named = e->shared && e->write && slash ? ringfile_name_pid(slash + 1) : 0;
+	pid_t named = ringfile_mapped_pid(e);
 	return named && named != p->pid;
 }
 
