@@ -205,7 +205,7 @@ enum ebt_alloc_site_kind {
 	 * a stack of struct ebt_ocaml_frame. */
 	EBT_ALLOC_SITE_OCAML_MINOR = 9,
 	EBT_ALLOC_SITE_OCAML_MAJOR = 10,
-	/* The same of words that no sample stands for: words, 0, 0, 0, enum ebt_ocaml_rest,
+	/* Words of such a runtime that are in no sample: words, 0, 0, 0, enum ebt_ocaml_rest,
 	 * period. */
 	EBT_ALLOC_SITE_OCAML_REST = 11,
 };

@@ -310,7 +310,7 @@ static __always_inline int count_counter(struct count_hit *hit, uint32_t id, uin
 	return 0;
 }
 
-/* The begin or end of the lane's domain, of which there is a record. */
+/* The lane's domain begins or ends; a record reports that, too. */
 static __noinline int count_life(struct ebt_count_lane *l, uint64_t now, int begins)
 {
 	if (!l)

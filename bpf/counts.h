@@ -10,8 +10,8 @@
  * (pause_clock.h): the pauses of other threads wait. Where more than EBT_COUNT_WAITING threads with
  * open spans would wait, all are as one until those of the present thread are over.
  *
- * Pauses behind the first event, a gap or the end of a domain are HELD: an end whose begin was not
- * seen shows that they were parts of a longer one (pauses.h). Then they are dropped. Each such
+ * Pauses behind the first event, a gap or the end of a domain are HELD: an end without a begin
+ * shows that they were parts of a longer pause (pauses.h). Then they are dropped. Each such
  * stretch has pages of its own in the histogram, with its number as `epoch`; epoch 0 holds the
  * pauses that are sure.
  */
@@ -51,7 +51,7 @@ enum {
 #define EBT_COUNT_PAGES	   131072u /* of histograms */
 #define EBT_COUNT_DEPTH	   32u	   /* open spans of a lane, of all its threads; a power of 2 */
 #define EBT_COUNT_WAITING  4u	   /* threads of a lane with open spans that wait for their turn */
-#define EBT_COUNT_ORPHANS  6u	   /* ends without a begin of which the lane keeps the times */
+#define EBT_COUNT_ORPHANS  6u	   /* ends without a begin that a lane keeps */
 #define EBT_COUNT_EPOCHS   32u	   /* behind so many, what is held counts at once */
 #define EBT_COUNT_HELD_NS  30000000000ull /* as PAUSES_HELD_NS and PAUSES_HELD_MAX */
 #define EBT_COUNT_HELD_MAX 1024u
@@ -189,8 +189,8 @@ struct ebt_count_lane {
 
 #define EBT_COUNT_INLINE static inline __attribute__((always_inline))
 
-/* A loop that the compiler does not unroll; and one of calls, until one returns nonzero, whose body
- * the verifier checks once. */
+/* A loop that the compiler does not unroll; and a loop of calls, which ends when one returns
+ * nonzero. The verifier checks the body of the second one once. */
 #ifdef __bpf__
 #define EBT_COUNT_FOR		     _Pragma("clang loop unroll(disable)") for
 #define EBT_COUNT_LOOP(n, step, ctx) bpf_loop(n, step, ctx, 0)
@@ -253,7 +253,7 @@ EBT_COUNT_INLINE void ebt_count_next_epoch(struct ebt_count_lane *l)
 	l->is_held = 0;
 }
 
-/* From now on an end may come whose begin was not seen: it has begun before since_ns. */
+/* From now on an end without a begin may come: its phase has begun before since_ns. */
 EBT_COUNT_INLINE void ebt_count_unsure(struct ebt_count_lane *l, uint64_t since_ns, uint64_t now,
 				       uint32_t is_loss)
 {

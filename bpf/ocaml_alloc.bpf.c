@@ -8,12 +8,11 @@
  * reached.
  *
  * A heap that is emptied before half of it is used has no sample. If more than a heap was used
- * since the last sample, the next one stands for its own heap alone. The words before it are
+ * since the last sample, the next one represents its own heap alone. The words before it are
  * counted as being in no sample.
  *
- * Of a domain that has many such calls one in so many is looked at, drawn at random. The others
- * only count down: that is what most hits cost, so it needs one line of memory and nothing of the
- * program's.
+ * Where a domain has many such calls, some are drawn at random and read. The others only count
+ * down: that is what most hits cost, so it needs one line of memory and nothing of the program's.
  *
  * Allocations outside of the minor heap are records of their own size. Where they are many, those
  * that are smaller than a threshold are chosen at random, each with the chance of its size in that,
