@@ -65,6 +65,13 @@ struct ebt_marker_record {
 	uint64_t value; /* of kinds with a payload: its bytes in the program; of others: anything */
 };
 
+/* To the thread that stops programs at their exec: before the record of it, with its time. */
+struct ebt_exec_notice {
+	uint64_t ts;  /* ns */
+	uint32_t pid; /* in the tracer's pid namespace */
+	uint32_t pad; /* 0 */
+};
+
 /* Of user events the payload is the name, with its final 0; of the end of a pause a struct
  * ebt_pause_counts. */
 struct ebt_ocaml_record {

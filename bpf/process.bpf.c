@@ -11,6 +11,16 @@
 /* Follow children; set before load. */
 const volatile uint8_t ebt_follow = 1;
 
+/* Notice execs; set before load. */
+const volatile uint8_t ebt_notice_execs = 0;
+
+/* Notices of them, a page: they are read within a millisecond. One that has no room is missing, and
+ * its program is not stopped. */
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 4096);
+} ebt_exec_notices SEC(".maps");
+
 /* Slots for children, which the tracer refills at each poll. */
 struct {
 	__uint(type, BPF_MAP_TYPE_QUEUE);
@@ -70,6 +80,17 @@ int ebt_process_fork(struct bpf_raw_tracepoint_args *ctx)
 	return 0;
 }
 
+static __always_inline void notice_exec(uint32_t pid, uint64_t ts)
+{
+	if (!ebt_notice_execs)
+		return;
+	struct ebt_exec_notice *notice = bpf_ringbuf_reserve(&ebt_exec_notices, sizeof(*notice), 0);
+	if (!notice)
+		return;
+	*notice = (struct ebt_exec_notice){.ts = ts, .pid = pid};
+	bpf_ringbuf_submit(notice, BPF_RB_FORCE_WAKEUP);
+}
+
 /* With the file: the process may end before the tracer can inspect it. */
 SEC("raw_tp/sched_process_exec")
 int ebt_process_exec(struct bpf_raw_tracepoint_args *ctx)
@@ -80,6 +101,9 @@ int ebt_process_exec(struct bpf_raw_tracepoint_args *ctx)
 	const uint32_t *slot = bpf_map_lookup_elem(&ebt_traced, &pid);
 	if (!slot && !(ebt_everyone && pid))
 		return 0;
+	uint64_t ts = clock_now();
+	if (slot)
+		notice_exec(pid, ts);
 	struct ebt_process_record *rec =
 		bpf_ringbuf_reserve(&ebt_channel, sizeof(*rec) + EBT_ROOM_PATH, 0);
 	if (!rec) {
@@ -87,7 +111,7 @@ int ebt_process_exec(struct bpf_raw_tracepoint_args *ctx)
 		return 0;
 	}
 	channel_head(&rec->head, EBT_RECORD_PROCESS, slot ? *slot : EBT_NO_SLOT, EBT_PROCESS_EXEC);
-	rec->ts = clock_now();
+	rec->ts = ts;
 	rec->dropped = channel_dropped();
 	rec->pid = pid;
 	rec->start_boot_ns = process_start((void *)ctx->args[0]);

@@ -143,6 +143,7 @@ probing_begin(struct probing *p, const struct engine *e, bool record, struct ins
 		.inspect = inspect,
 		.memory = e->memory,
 		.hold = o->program != NULL && !o->pages,
+		.realtime = o->realtime && !o->nice,
 		.everyone = o->all,
 		.allocs = o->allocs != ALLOCS_NONE && o->mode != MODE_RING,
 		.allocs_only = o->allocs == ALLOCS_ONLY,

@@ -443,7 +443,9 @@ static void init_traced(struct bpf_source *s)
 				.code = s->code,
 				.pages = opt->pages ? &s->pages : NULL,
 				.counted = opt->counting ? &s->counted : NULL,
-				.hold = opt->hold && !opt->pages,
+				.notices = opt->hold && !opt->pages
+						   ? bpf_kernel_exec_notices(s->kernel)
+						   : 0,
 				.no_files = opt->pages,
 				.threads = s->threads,
 				.unwatched = opt->pages ? NULL : report_unwatched,
@@ -687,14 +689,16 @@ int bpf_source_scan(struct source *base, pid_t pid, const struct maps_list *maps
 	struct bpf_process *proc = s->records.stopped ? NULL : bpf_traced_find(&s->traced, pid);
 	if (!proc || err)
 		return err;
-	if (bpf_traced_expect(&s->traced, proc, maps)) {
-		bpf_traced_hold_young(&s->traced);
+	if (bpf_traced_expect(&s->traced, proc, maps))
 		err = look(s, true);
-	}
 	if (err)
 		return err;
+	/* They may be the old program's: the exec has them read again, and the new program is
+	 * held until then. */
+	if (bpf_traced_is_older(proc, read_ns))
+		return 0;
 	int n = bpf_traced_scan(&s->traced, proc, maps, read_ns);
-	if (!proc->pending && proc->held)
+	if (!proc->pending && proc->young)
 		bpf_traced_hold_young(&s->traced);
 	s->base.lanes = s->lanes.lanes;
 	return n;

@@ -81,6 +81,7 @@ static void bpf_links_close(struct bpf_links *l, struct attach_env *env, struct 
 	if (link->by->unplan)
 		link->by->unplan(env, link->key);
 	close(link->fd);
+	l->closes++;
 	l->sites -= link->sites;
 	link->fd = -1;
 	link->sites = 0;

@@ -28,6 +28,7 @@ struct bpf_links {
 	uint64_t (*foreign)(void *ctx, uint32_t key);
 	void *ctx;
 	uint32_t sites;				   /* attached now */
+	uint32_t closes;			   /* links that were closed */
 	PTRMAP(struct bpf_shared) shared;	   /* by hash_file() */
 	struct bpf_shared *first_idle, *last_idle; /* those without users, longest ago first */
 	uint32_t idles;

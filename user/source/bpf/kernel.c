@@ -364,6 +364,12 @@ void bpf_kernel_fault_programs(const struct bpf_kernel *k, enum bpf_feature f, i
 	*ret_end = bpf_program__fd(end);
 }
 
+int bpf_kernel_exec_notices(const struct bpf_kernel *k)
+{
+	return has_feature(k->features, BPF_CHILDREN) ? bpf_map__fd(k->skel->maps.ebt_exec_notices)
+						      : 0;
+}
+
 struct bpf_count_maps bpf_kernel_count_maps(const struct bpf_kernel *k)
 {
 	return (struct bpf_count_maps){
@@ -420,7 +426,6 @@ int bpf_kernel_begin_offcpu(struct bpf_kernel *k)
 {
 	return walk(k->link[BPF_BLAME][PROGRAM_BEGIN]);
 }
-
 int bpf_kernel_flush_offcpu(struct bpf_kernel *k)
 {
 	return walk(k->link[BPF_BLAME][PROGRAM_FLUSH]);
@@ -514,10 +519,10 @@ static void set_counting(struct bpf_kernel *k)
 
 static int set_up(struct bpf_kernel *k, unsigned features)
 {
-	bool blame = has_feature(features, BPF_BLAME);
 	uint64_t pidns = process_own_pidns();
 	k->skel->rodata->ebt_follow = !k->opt.plan->no_follow;
 	k->skel->rodata->ebt_everyone = k->opt.plan->everyone;
+	k->skel->rodata->ebt_notice_execs = k->opt.plan->hold && !k->opt.plan->pages;
 	k->skel->rodata->ebt_stacks_on = has_feature(features, BPF_STACKS);
 	numberings_set_runs(k->skel->rodata->ebt_phases_run);
 	if (k->opt.stacks)
@@ -528,8 +533,8 @@ static int set_up(struct bpf_kernel *k, unsigned features)
 	set_counting(k);
 	k->skel->rodata->ebt_page_bytes = (uint64_t)sysconf(_SC_PAGESIZE);
 	bpf_map__set_autocreate(k->skel->maps.ebt_page_calls, has_feature(features, BPF_PAGES));
-	bpf_map__set_autocreate(k->skel->maps.ebt_threads, blame);
-	bpf_map__set_autocreate(k->skel->maps.ebt_cpu_waiters, blame);
+	bpf_map__set_autocreate(k->skel->maps.ebt_threads, has_feature(features, BPF_BLAME));
+	bpf_map__set_autocreate(k->skel->maps.ebt_cpu_waiters, has_feature(features, BPF_BLAME));
 	int err = bpf_map__set_max_entries(k->skel->maps.ebt_cpu_waiters, (uint32_t)k->cpus);
 	return err ? err : set_sizes(k);
 }
@@ -596,10 +601,9 @@ static void refuse_all(struct bpf_kernel *k, struct bpf_attempt a)
 static int read_btf(void)
 {
 	struct btf *btf = btf__load_vmlinux_btf();
-	if (btf) {
-		btf__free(btf);
+	btf__free(btf);
+	if (btf)
 		return 0;
-	}
 	int fd = file_open(AT_FDCWD, "/sys/kernel/btf/vmlinux", 0);
 	if (fd >= 0)
 		close(fd);
@@ -724,10 +728,10 @@ static bool refuses_everything(struct bpf_kernel *k)
 		if (has_feature(k->opt.features, f))
 			k->refusal[f] = old;
 	int err = uprobe_try_load();
-	bool denied = err == -EPERM || err == -EACCES;
-	if (!old.err && denied)
+	bool is_denied = err == -EPERM || err == -EACCES;
+	if (!old.err && is_denied)
 		refuse_all(k, (struct bpf_attempt){.step = BPF_STEP_LOAD, .err = err});
-	return old.err || denied;
+	return old.err || is_denied;
 }
 
 static int begin(struct bpf_kernel *k)
@@ -776,12 +780,11 @@ int bpf_kernel_new(const struct bpf_kernel_options *opt, struct bpf_kernel **ret
 	k->cpus = libbpf_num_possible_cpus();
 	libbpf_set_print(log_libbpf);
 	int err = k->cpus < 0 ? k->cpus : begin(k);
-	if (err) {
+	if (err)
 		bpf_kernel_free(k);
-		return err;
-	}
-	*ret = k;
-	return 0;
+	else
+		*ret = k;
+	return err;
 }
 
 void bpf_kernel_free(struct bpf_kernel *k)

@@ -72,6 +72,10 @@ const struct bpf_refusal *bpf_kernel_refusal(const struct bpf_kernel *k, enum bp
 /* The capabilities that a feature needs, a bit each. */
 uint64_t bpf_feature_needs(enum bpf_feature f);
 
+/* The map of notices of execs (struct ebt_exec_notice), a page; 0: execs are not
+ * reported. */
+int bpf_kernel_exec_notices(const struct bpf_kernel *k);
+
 /* Descriptors of the maps in which events are counted. */
 struct bpf_count_maps {
 	int lanes, pages, processes;

@@ -42,6 +42,7 @@ struct probe_plan {
 	struct memory_reader *memory; /* outlives the source; NULL: reads without a worker */
 	enum bpf_attach attach;	      /* kind of link; AUTO: MULTI if the kernel has it */
 	bool hold;		      /* stop children while probes are inserted: see proc/hold.h */
+	bool realtime;		      /* the thread that stops them has real-time scheduling */
 	bool no_follow;		      /* do not follow children */
 	bool everyone;		      /* all processes are traced: no other one runs what they do */
 	bool allocs;		      /* attach to markers of sampled allocations */

@@ -15,9 +15,9 @@
 #include "base/log.h"
 #include "base/plural.h"
 #include "bpf/abi.h"
-#include "proc/hold.h"
 #include "proc/process.h"
 #include "proc/usage.h"
+#include "source/bpf/exec_holder.h"
 
 /*
  * Processes that ended before they were scanned, and before their programs were inspected:
@@ -77,14 +77,17 @@ static void bpf_unseen_done(struct bpf_unseen *u, struct processes *ps)
 	*u = (struct bpf_unseen){0};
 }
 
-/* A process is not held while a larger file is inspected, which takes too long. */
-#define MAX_HELD_BYTES (64 << 20)
-#define MAX_HELD_NS    50000000ull
-
 void bpf_traced_init(struct bpf_traced *t, const struct bpf_traced_options *opt,
 		     const struct bpf_scanner *by)
 {
 	*t = (struct bpf_traced){.opt = *opt, .by = *by};
+	int err = !opt->notices ? 0
+				: exec_holder_new(opt->notices, (size_t)sysconf(_SC_PAGESIZE),
+						  by->env.plan->realtime, &t->holder);
+	/* What is missed for that is a loss. */
+	if (err)
+		messages_at(by->env.messages, LOG_VERBOSE, "programs run while they are probed: %s",
+			    strerror(-err));
 }
 
 void bpf_traced_refuse(struct bpf_traced *t, enum bpf_probe program)
@@ -208,9 +211,11 @@ static void check_links(struct bpf_traced *t, struct bpf_process *proc)
 /* What a scan or an update has found of a process. */
 static void report_scan(struct bpf_traced *t, struct bpf_process *proc, const struct bpf_scan *scan)
 {
-	if (scan->missed_ns && t->opt.unwatched)
+	if (scan->missed_ns && t->opt.unwatched) {
+		uint64_t held_ns = t->holder ? exec_holder_since(t->holder, proc->pid) : 0;
 		t->opt.unwatched(t->opt.ctx, proc->process, scan->missed_ns,
-				 proc->held_ns ? proc->held_ns : scan->missed_until_ns);
+				 held_ns ? held_ns : scan->missed_until_ns);
+	}
 	if (scan->in_ring)
 		bpf_traced_notify(t, proc->pid, BPF_RING_NEEDED, 0);
 	/* Its files can be read when it has ended, if they were opened before. */
@@ -261,6 +266,7 @@ void bpf_traced_unchanged(struct bpf_process *proc, uint64_t read_ns)
 static void make_young(struct bpf_traced *t, struct bpf_process *proc)
 {
 	proc->pending = true;
+	proc->held = false;
 	if (!proc->young)
 		t->young[t->youngs++] = proc->slot;
 	proc->young = true;
@@ -279,9 +285,16 @@ void bpf_traced_fork(struct bpf_traced *t, struct bpf_process *proc,
 
 bool bpf_traced_expect(struct bpf_traced *t, struct bpf_process *proc, const struct maps_list *maps)
 {
-	if (!proc->pending && t->opt.hold && bpf_files_replaced(&proc->files, maps))
-		make_young(t, proc);
-	return proc->pending;
+	if (proc->pending || !t->holder || !bpf_files_replaced(&proc->files, maps))
+		return false;
+	make_young(t, proc);
+	proc->held = exec_holder_hold(t->holder, proc->pid);
+	return true;
+}
+
+bool bpf_traced_is_older(const struct bpf_process *proc, uint64_t read_ns)
+{
+	return proc->pending && proc->parent == EBT_NO_SLOT && read_ns < proc->born_ns;
 }
 
 /* Whether there is something to probe in a process that has not been scanned: 1 or 0, or -ENOENT if
@@ -296,60 +309,52 @@ static int had_probes(const struct bpf_traced *t, const struct bpf_process *proc
 	       bpf_files_probed(&t->by, &parent->files, proc->born_ns);
 }
 
-/* A program is held if it has something to be probed, or may have, and looking at it is quick. What
- * its libraries hold is not mapped yet. */
-static bool is_worth_holding(const struct bpf_traced *t, const struct bpf_process *proc)
+/* The program is inspected: whether it is stopped at its next exec. */
+static void judge(struct bpf_traced *t, const struct bpf_process *proc)
 {
-	if (proc->parent != EBT_NO_SLOT)
-		return had_probes(t, proc) > 0;
 	char path[32];
 	struct runtime_file in;
-	struct stat st;
 	snprintf(path, sizeof(path), "/proc/%d/exe", proc->pid);
 	int fd = file_open(AT_FDCWD, path, 0);
 	if (fd < 0)
-		return false;
-	bool known = !inspect_peek(t->by.inspect, fd, &in);
-	bool covered = bpf_links_cover(&t->by.links, proc->exe_dev, proc->exe_inode, UINT64_MAX);
-	bool worth = known ? in.markers || (in.alloc_markers && t->by.env.plan->allocs) ||
-				     (in.runtime.language && !covered)
-			   : !fstat(fd, &st) && S_ISREG(st.st_mode) && st.st_size <= MAX_HELD_BYTES;
-	close(fd);
-	return worth;
-}
-
-static void let_go(struct bpf_process *proc)
-{
-	proc->held = hold_end(proc->pid) == -EAGAIN;
-	proc->held_ns = 0;
-}
-
-/* All that are new are held before the first is scanned, which can take milliseconds. */
-static void hold_new(struct bpf_traced *t)
-{
-	for (uint32_t i = 0; i < t->youngs; i++) {
-		struct bpf_process *proc = t->slot[t->young[i]];
-		if (proc->ended || !proc->pending || proc->held || !is_worth_holding(t, proc) ||
-		    hold_begin(proc->pid))
-			continue;
-		proc->held = true;
-		proc->held_ns = now_ns();
+		return;
+	if (!inspect_peek(t->by.inspect, fd, &in)) {
+		bool covered =
+			bpf_links_cover(&t->by.links, proc->exe_dev, proc->exe_inode, UINT64_MAX);
+		exec_holder_judge(t->holder, fd,
+				  in.markers || (in.alloc_markers && t->by.env.plan->allocs) ||
+					  (in.runtime.language && !covered));
 	}
+	close(fd);
 }
 
+static void let_go(struct bpf_traced *t, struct bpf_process *proc)
+{
+	if (proc->parent == EBT_NO_SLOT && !proc->ended)
+		judge(t, proc);
+	exec_holder_release(t->holder, proc->pid, proc->born_ns);
+	proc->held = false;
+}
+
+/* Children are held before the first is scanned, which can take milliseconds; programs are since
+ * their exec. What the libraries of a program hold is not mapped yet then. */
 void bpf_traced_hold_young(struct bpf_traced *t)
 {
-	if (t->opt.hold)
-		hold_new(t);
+	if (t->holder && t->closes != t->by.links.closes) {
+		exec_holder_forget(t->holder);
+		t->closes = t->by.links.closes;
+	}
 	uint32_t left = 0;
 	for (uint32_t i = 0; i < t->youngs; i++) {
 		struct bpf_process *proc = t->slot[t->young[i]];
-		if (proc->held &&
-		    (!proc->pending || proc->ended || now_ns() > proc->held_ns + MAX_HELD_NS))
-			let_go(proc);
-		proc->young = proc->held || (!proc->ended && proc->pending);
+		proc->young = !proc->ended && proc->pending;
 		if (proc->young)
 			t->young[left++] = proc->slot;
+		else if (t->holder)
+			let_go(t, proc);
+		if (proc->young && t->holder && !proc->held && proc->parent != EBT_NO_SLOT &&
+		    had_probes(t, proc) > 0)
+			proc->held = exec_holder_hold(t->holder, proc->pid);
 	}
 	t->youngs = left;
 	if (t->opt.unwatched)
@@ -595,15 +600,10 @@ void bpf_traced_stop(struct bpf_traced *t)
 
 void bpf_traced_detach(struct bpf_traced *t)
 {
+	exec_holder_free(t->holder);
+	t->holder = NULL;
 	for (uint32_t i = 0; i < t->slots; i++) {
 		struct bpf_process *proc = t->slot[i];
-		/* The event loop has ended. A process in an uninterruptible sleep has not stopped
-		 * yet; no descriptor reports its stop. */
-		for (int tries = 0; proc && proc->held && tries < 50; tries++) {
-			proc->held = hold_end(proc->pid) == -EAGAIN;
-			if (proc->held)
-				usleep(1000);
-		}
 		if (proc)
 			bpf_traced_end(t, proc);
 	}

@@ -70,10 +70,9 @@ struct bpf_process {
 		/* its slot and serial, of a process that has not called exec; EBT_NO_SLOT */
 		parent;
 	uint64_t parent_serial;
-	bool young;	  /* among the young ones of bpf_traced */
-	bool pending;	  /* its mappings have not been read since it was born, or called exec */
-	bool held;	  /* by hold_begin() */
-	uint64_t held_ns; /* since then; 0: it runs */
+	bool young;   /* among the young ones of bpf_traced */
+	bool pending; /* its mappings have not been read since it was born, or called exec */
+	bool held;    /* by exec_holder_hold() */
 	struct bpf_files files;
 	struct alloc_process allocs;
 	struct page_user pages;
@@ -91,9 +90,9 @@ struct bpf_traced_options {
 	struct code_frames *code;    /* of the stacks of allocations; NULL: there are none */
 	struct page_spaces *pages;   /* NULL: pages are not watched */
 	struct bpf_counted *counted; /* NULL: events are not counted in maps */
-	bool hold;		     /* new processes, while probes are put into them */
-	bool no_files;		     /* nothing is to be probed in files */
-	bool threads;		     /* records say when processes begin threads */
+	int notices;   /* of execs, for the holder of new processes (exec_holder.h); 0: no holder */
+	bool no_files; /* nothing is to be probed in files */
+	bool threads;  /* records say when processes begin threads */
 	/* What could have been seen of the process from `since` to `until` was not. May be NULL. */
 	void (*unwatched)(void *ctx, uint32_t process, uint64_t since_ns, uint64_t until_ns);
 	/* Nor this, as its probes were gone, which a scan has noticed at `until`. May be NULL. */
@@ -125,11 +124,13 @@ struct bpf_traced {
 	uint32_t frees, first_free, slots_room;
 	uint8_t *state;		    /* by slot: enum bpf_slot_state */
 	uint32_t in_kernel;	    /* slots in state IN_KERNEL or LOST */
-	uint32_t *young, youngs;    /* slots of those that are pending or held; room for all */
+	uint32_t *young, youngs;    /* slots of those that are, or were, pending; room for all */
+	uint32_t closes;	    /* links that were closed when the holder's verdicts began */
 	struct bpf_process **ended; /* not yet released, in order of their end */
 	uint32_t ends, ends_room;
-	uint64_t last_serial;	/* processes that were ever added */
-	uint32_t first_process; /* the first of them */
+	uint64_t last_serial;	    /* processes that were ever added */
+	uint32_t first_process;	    /* the first of them */
+	struct exec_holder *holder; /* NULL: none */
 	struct bpf_unseen unseen;
 	bool stopped; /* no process is added or scanned any more */
 	int error;    /* the first one of pages that no record is of */
@@ -207,12 +208,13 @@ void bpf_traced_exec(struct bpf_traced *t, struct bpf_process *proc, uint64_t ts
 		     const struct bpf_program *program);
 /* No process may be probed by this program: it was refused, and some process needs it. */
 void bpf_traced_refuse(struct bpf_traced *t, enum bpf_probe program);
-/* The process is held by the next bpf_traced_hold_young() if its mappings are another program's:
- * they can be read before the kernel reports the exec, which is over when it is held. True: that is
- * so. */
+/* The process is held if its mappings are another program's: they can be read before the kernel
+ * reports the exec, which is over when it is held. True: that is so. */
 bool bpf_traced_expect(struct bpf_traced *t, struct bpf_process *proc,
 		       const struct maps_list *maps);
-/* Holds those that are new, and lets go of those that have been scanned, or held for too long. */
+/* True if the mappings were read before the process's last exec. */
+bool bpf_traced_is_older(const struct bpf_process *proc, uint64_t read_ns);
+/* Holds those that are new, and lets go of those that have been scanned. */
 void bpf_traced_hold_young(struct bpf_traced *t);
 /* Attaches and detaches as time has it, and checks that the probes are still there. */
 void bpf_traced_update_all(struct bpf_traced *t);
