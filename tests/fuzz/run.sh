@@ -11,7 +11,7 @@ trap 'rm -rf "$work" "$work.log"' EXIT
 echo 1..1
 [ -n "$(ls "$seeds")" ] || { echo "not ok 1 - there are seeds in $seeds"; exit 1; }
 cp "$seeds"/* "$work"
-if "$target" -seed=1 -max_total_time="${FUZZ_SECONDS:-10}" -max_len=65536 -timeout=10 -rss_limit_mb=2048 \
+if "$target" -seed=1 -max_total_time="${FUZZ_SECONDS:-10}" -max_len=65536 -timeout=60 -rss_limit_mb=2048 \
 	-artifact_prefix="$target-" -print_final_stats=1 "$work" >"$work.log" 2>&1; then
 	echo "ok 1 - $name takes any input"
 	printf '# %s seeds, %s, %s\n' "$(find "$seeds" -type f | wc -l)" \

@@ -40,7 +40,7 @@ for size in "80 24" "132 43"; do
 	read -r cols rows <<<"$size"
 	name=s$cols
 	screen $name $cols $rows "LC_ALL=C.UTF-8 '$ebt' top --sort pid --interval 50ms '$TMP/run.ebt'"
-	sees $name "^F1Help" "$cols columns: the list"
+	sees $name "^ *23823 " "$cols columns: the list"
 	golden $name $cols-list "$cols columns: it is as it has been"
 	type_keys $name Down Enter
 	sees $name "^PHASE|DOMAIN.*PHASE" "$cols columns: Enter opens a process"
@@ -57,7 +57,7 @@ for size in "80 24" "132 43"; do
 done
 for kind in "ascii LC_ALL=C" "vt100 TERM=vt100" "no-colour NO_COLOR=1"; do
 	screen "${kind%% *}" 80 24 "env LC_ALL=C.UTF-8 ${kind#* } '$ebt' top --sort pid --interval 50ms '$TMP/run.ebt'"
-	sees "${kind%% *}" "^F1Help" "${kind%% *}: the list"
+	sees "${kind%% *}" "^ *23823 " "${kind%% *}: the list"
 	type_keys "${kind%% *}" Down Enter
 	sees "${kind%% *}" "^PHASE" "${kind%% *}: a process"
 done

@@ -64,7 +64,7 @@ timeout 300 "$O/ebtrace" stat --blame --mode watermark --top 100000 --json -o "$
 is $? 0 "a program in another pid namespace is watched" || cat "$TMP/err"
 jq -e '(.processes[] | select(.comm == "minigc") | .pid) as $pid | .blame | .pauses > 1000 and .parts_ns.unknown < .pause_ns / 5
 	and ([.longest[] | select(.domain == 0 and .tid) | .tid == $pid] | all and length > 0)' "$TMP/inner.json" >"$TMP/jq"
-ok $? "its threads are known by their numbers here" || jq -c '[.processes[].pid, .blame | del(.longest)]' "$TMP/inner.json"
+ok $? "its threads are known by their numbers here" || jq -c '[.processes[].pid, (.blame | del(.longest)), ([.blame.longest[] | {domain, tid}] | unique)]' "$TMP/inner.json"
 
 # ---- rings of OCaml ----
 
