@@ -213,9 +213,7 @@ static int write_report(struct report_run *base)
 		r->pid = (uint32_t)e->pids[0];
 	e->pages = !e->file_count;
 	base->opts.is_private = e->pages; /* addresses */
-	if (e->pages)
-		e->mode = MODE_PROBES; /* they are in no ring */
-	else
+	if (!e->pages)
 		e->pid_count = 0;
 	struct pages_map map = {0};
 	struct sink *made = NULL;

@@ -337,8 +337,6 @@ static int obey(struct opts *o, bool bare)
 		status = check_directory(o->output);
 	if (status)
 		return status;
-	if (o->engine.pages)
-		o->engine.mode = MODE_PROBES; /* they are in no ring */
 	/* Addresses, and names of programs and threads that are not the traced ones'. */
 	o->is_private =
 		!o->engine.file_count && (o->engine.stacks || o->engine.pages || o->engine.blame);

@@ -13,7 +13,6 @@
 #include "source/bpf/plan.h"
 
 enum engine_mode { MODE_AUTO, MODE_RING, MODE_WATERMARK, MODE_STREAM, MODE_PROBES, MODE_COUNTERS };
-enum engine_ring_request { RING_REQUEST_AUTO, RING_REQUEST_ALWAYS, RING_REQUEST_NEVER };
 /* Sampled allocations, which come through probes alone: they are not asked for, they may be among
  * the events, or the run is for nothing else. */
 enum engine_allocs { ALLOCS_NONE, ALLOCS_TOO, ALLOCS_ONLY };
@@ -40,7 +39,7 @@ struct engine_options {
 	const char *ring_dir;	  /* searched if a process has no ring mapped; NULL: none */
 	enum engine_mode mode;
 	enum bpf_attach attach;
-	enum engine_ring_request ring_request;
+	enum ring_request ring_request;
 	enum engine_allocs allocs;
 	const char *needs_ends; /* the report that needs to know when objects end, or NULL */
 	struct runtime_version runtime; /* of rings that do not record it; zeroes: guess */
@@ -85,6 +84,8 @@ static inline const char *engine_trace_command(const struct engine_options *o)
 }
 /* Memory for the backlog of all rings, in bytes. */
 size_t engine_buffer_bytes(const struct engine_options *o);
+/* That of the options, or the only one that has what they ask for: no ring has pages. */
+enum engine_mode engine_mode(const struct engine_options *o);
 /* True if markers only wake the reader of rings. */
 bool engine_watermarks(const struct engine_options *o);
 /* True if no ring is read: probes alone have the events. */

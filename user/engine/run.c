@@ -80,9 +80,9 @@ static void report_wrapped(const struct engine *e)
 		    "a ring was overwritten before it was read (%" PRIu64
 		    " word%s); for larger rings, start the program with %s%s",
 		    totals.lost_words, plural(totals.lost_words), larger,
-		    !markers || o->mode != MODE_RING ? ""
-		    : geteuid()			     ? ", or use --mode watermark as root"
-						     : ", or use --mode watermark");
+		    !markers || engine_mode(o) != MODE_RING ? ""
+		    : geteuid()				    ? ", or use --mode watermark as root"
+							    : ", or use --mode watermark");
 }
 
 enum engine_end engine_run(struct engine *e)

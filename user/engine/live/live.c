@@ -630,7 +630,7 @@ static enum engine_end begin(struct live *t)
 	int err = 0;
 	if (o->program)
 		err = program_prepare(&t->program, r, recording_by_environment(o, r),
-				      o->mode == MODE_RING);
+				      engine_mode(o) == MODE_RING);
 	if (!err)
 		err = init(t);
 	if (err) {

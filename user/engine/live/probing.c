@@ -37,8 +37,8 @@ static enum engine_end begin_without(struct probing *p, int err, const char *rea
 		snprintf(what, sizeof(what), "sampled allocations are read through BPF");
 	else if (o->pages)
 		snprintf(what, sizeof(what), "pages are watched through BPF");
-	else if (o->mode != MODE_AUTO && o->mode != MODE_RING)
-		snprintf(what, sizeof(what), "--mode %s", engine_mode_names[o->mode]);
+	else if (engine_mode(o) != MODE_AUTO && engine_mode(o) != MODE_RING)
+		snprintf(what, sizeof(what), "--mode %s", engine_mode_names[engine_mode(o)]);
 	if (*what) {
 		messages_error(&e->session->messages, "%s: %s%s", what, reason, REFUSAL_HINT);
 		return err == -EPERM || err == -EACCES ? ENGINE_DENIED : ENGINE_FAILED;
@@ -113,7 +113,7 @@ static uint64_t unwanted_kinds(const struct engine *e)
 	} kinds[] = {{EBT_COUNTER, ring_counters()}, {EBT_ALLOC_SIZES, 0}};
 	struct filter *names;
 	uint64_t unwanted = 0;
-	if (o->mode == MODE_COUNTERS)
+	if (engine_mode(o) == MODE_COUNTERS)
 		return kinds_bit(EBT_ALLOC_SIZES) | kinds_bit(EBT_CUSTOM);
 	if (!o->glob_count || filter_new(e->session, (struct event_handler){0}, &names))
 		return 0;
@@ -127,13 +127,22 @@ static uint64_t unwanted_kinds(const struct engine *e)
 	return unwanted;
 }
 
+static enum probe_yield yield_of(const struct engine_options *o)
+{
+	enum engine_mode mode = engine_mode(o);
+	return mode == MODE_RING       ? PROBE_NOTHING
+	       : mode == MODE_COUNTERS ? PROBE_TALLIES
+	       : engine_watermarks(o)  ? PROBE_WATERMARKS
+				       : PROBE_EVENTS;
+}
+
 enum engine_end
 probing_begin(struct probing *p, const struct engine *e, bool record, struct inspect *inspect,
 	      void (*changed)(void *ctx, pid_t pid, enum bpf_change change, uint64_t ts), void *ctx)
 {
 	const struct engine_options *o = e->options;
 	*p = (struct probing){.engine = e};
-	if (o->mode == MODE_RING && !o->blame)
+	if (engine_mode(o) == MODE_RING && !o->blame)
 		return ENGINE_OK;
 	struct probe_plan plan = {
 		.ring_bytes = o->bpf_buffer_bytes,
@@ -145,22 +154,19 @@ probing_begin(struct probing *p, const struct engine *e, bool record, struct ins
 		.hold = o->program != NULL && !o->pages,
 		.realtime = o->realtime && !o->nice,
 		.everyone = o->all,
-		.allocs = o->allocs != ALLOCS_NONE && o->mode != MODE_RING,
+		.allocs = o->allocs != ALLOCS_NONE && engine_mode(o) != MODE_RING,
 		.allocs_only = o->allocs == ALLOCS_ONLY,
 		.pages = o->pages,
 		.offcpu = o->blame,
 		.faults = o->faults,
-		.no_probes = o->mode == MODE_RING,
-		.needs_markers = o->mode == MODE_STREAM || o->mode == MODE_WATERMARK,
+		.yield = yield_of(o),
+		.needs_markers = engine_mode(o) == MODE_STREAM || engine_mode(o) == MODE_WATERMARK,
 		.stacks = o->stacks,
 		.stack_globs = o->stack_globs,
 		.stack_glob_count = o->stack_glob_count,
 		.stack_pause_ns = o->stack_pause_ns,
-		.counting = o->mode == MODE_COUNTERS,
-		.watermark_only = engine_watermarks(o),
-		.no_ring_request =
-			engine_probes_alone(o) || o->ring_request == RING_REQUEST_NEVER || o->all,
-		.ring_request_always = o->ring_request == RING_REQUEST_ALWAYS,
+		.ring_request =
+			engine_probes_alone(o) || o->all ? RING_REQUEST_NEVER : o->ring_request,
 		.no_ring = engine_probes_alone(o),
 		.own_ring_ns = record ? RING_START_NS : 0,
 		.runtime = o->runtime,
@@ -326,7 +332,7 @@ enum engine_end probing_attach(struct probing *p, struct traced_process *process
 	else
 		messages_at(r, LOG_VERBOSE, "process %d has no markers", pid);
 	bool nothing = n < 0 || (!n && missed && !p->sees);
-	if (nothing && o->mode != MODE_AUTO)
+	if (nothing && engine_mode(o) != MODE_AUTO)
 		return ENGINE_FAILED;
 	return n >= 0 ? check_allocs(p, pid) : ENGINE_OK;
 }
@@ -379,7 +385,7 @@ void probing_emit_open(struct probing *p, struct sink *k)
 		return;
 	k->wants_open = false;
 	uint64_t begin_ns = now_ns();
-	if (p->source && p->engine->options->mode == MODE_COUNTERS) {
+	if (p->source && engine_mode(p->engine->options) == MODE_COUNTERS) {
 		bpf_source_count(p->source); /* an error comes again at the end */
 		return;
 	}

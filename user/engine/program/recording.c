@@ -81,7 +81,7 @@ bool recording_by_environment(const struct engine_options *o, const struct messa
 {
 	if (!o->program || engine_probes_alone(o))
 		return false;
-	if (o->mode == MODE_RING || geteuid() || user_records())
+	if (engine_mode(o) == MODE_RING || geteuid() || user_records())
 		return true;
 	char path[PATH_MAX];
 	struct stat st;

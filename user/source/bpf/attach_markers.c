@@ -108,8 +108,8 @@ static enum attach_when update(void *state, uint64_t now_ns)
 /* What is not counted would only cost. */
 static bool is_left_out(const struct attach_env *env, const struct marker *m)
 {
-	return env->plan->counting && m->event && m->site != EBT_BEGIN && m->site != EBT_END &&
-	       m->site != EBT_COUNTER && m->site != EBT_LIFECYCLE;
+	return env->plan->yield == PROBE_TALLIES && m->event && m->site != EBT_BEGIN &&
+	       m->site != EBT_END && m->site != EBT_COUNTER && m->site != EBT_LIFECYCLE;
 }
 
 /*
@@ -118,15 +118,16 @@ static bool is_left_out(const struct attach_env *env, const struct marker *m)
  */
 static const struct marker *wanted_marker(const struct file_markers *of, const char *name)
 {
-	bool spare =
-		of->filtered && !of->env->plan->ring_request_always && !of->env->plan->everyone;
+	bool spare = of->filtered && of->env->plan->ring_request != RING_REQUEST_ALWAYS &&
+		     !of->env->plan->everyone;
 	const struct marker *m = find_marker(name);
-	if (of->env->plan->allocs_only || of->env->plan->no_probes ||
-	    (m && m->event && of->env->plan->watermark_only && !spare))
+	if (of->env->plan->allocs_only || of->env->plan->yield == PROBE_NOTHING ||
+	    (m && m->event && of->env->plan->yield == PROBE_WATERMARKS && !spare))
 		return NULL;
 	if (m && is_left_out(of->env, m))
 		return NULL;
-	if (m && m->site == EBT_SITE_RING_REQUEST && (of->env->plan->no_ring_request || spare))
+	if (m && m->site == EBT_SITE_RING_REQUEST &&
+	    (of->env->plan->ring_request == RING_REQUEST_NEVER || spare))
 		return NULL;
 	return m;
 }
@@ -143,7 +144,7 @@ static int plan(void *state, bool shared, struct attach_plan *ret)
 	struct notes notes;
 	uint32_t slot = shared ? EBT_NO_SLOT : of->slot;
 	of->filtered = process_is_filtered(of->pid);
-	if (of->filtered && !of->env->plan->no_ring_request && !of->env->plan->ring_request_always)
+	if (of->filtered && of->env->plan->ring_request == RING_REQUEST_AUTO)
 		messages_at(
 			of->env->messages, LOG_VERBOSE,
 			"process %d runs under a seccomp filter: it is not asked for a ring, which "

@@ -115,7 +115,7 @@ static enum attach_when update(void *state, uint64_t now_ns)
 	if (!o->env->plan->no_ring &&
 	    ocaml_probes_ring_is_on(o->env->plan->memory, o->pid, &o->location) > 0)
 		return ATTACH_NOT;
-	bool never = o->env->plan->allocs_only || o->env->plan->no_probes;
+	bool never = o->env->plan->allocs_only || o->env->plan->yield == PROBE_NOTHING;
 	return now_ns < o->after_ns || never ? ATTACH_LATER : ATTACH_NOW;
 }
 

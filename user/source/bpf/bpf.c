@@ -87,7 +87,7 @@ static void report_cut(void *ctx, uint32_t process, uint64_t since_ns, uint64_t 
 	s->reported_cut = true;
 	if (bpf_losses_cut(&s->losses, process, since_ns, until_ns))
 		messages_at(&s->session->messages, LOG_VERBOSE, "no memory for a loss");
-	if (s->opt.counting)
+	if (s->opt.yield == PROBE_TALLIES)
 		bpf_kernel_count_gap(s->kernel);
 }
 
@@ -192,7 +192,7 @@ static int check_pages(struct bpf_source *s, bool all)
 
 static int count(struct bpf_source *s)
 {
-	int err = s->opt.counting ? bpf_counted_read(&s->counted, now_ns()) : 0;
+	int err = s->opt.yield == PROBE_TALLIES ? bpf_counted_read(&s->counted, now_ns()) : 0;
 	return err ? err : s->traced.error;
 }
 
@@ -249,12 +249,12 @@ static int bpf_source_stop(struct source *base)
 		return 0;
 	int err = check_pages(s, true);
 	err = err ? err : bpf_source_flush_offcpu(base);
-	if (!err && s->opt.counting)
+	if (!err && s->opt.yield == PROBE_TALLIES)
 		err = look(s, true); /* lanes are announced */
 	uint64_t until_ns = now_ns();
 	/* Where probes are removed one by one there are ends without begins. */
 	bpf_source_count_from(base, UINT64_MAX);
-	if (!err && s->opt.counting)
+	if (!err && s->opt.yield == PROBE_TALLIES)
 		err = bpf_counted_stop(&s->counted, until_ns);
 	bpf_records_until(&s->records, until_ns);
 	page_spaces_until(&s->pages, until_ns);
@@ -271,7 +271,7 @@ static int bpf_source_stop(struct source *base)
 	if (!err)
 		err = bpf_recover(&s->recover, s->kernel, &s->traced, &s->losses,
 				  s->records.started_ns);
-	if (!err && s->opt.counting)
+	if (!err && s->opt.yield == PROBE_TALLIES)
 		err = bpf_counted_stop(&s->counted, until_ns);
 	s->base.lanes = s->lanes.lanes;
 	return err;
@@ -442,7 +442,7 @@ static void init_traced(struct bpf_source *s)
 				.processes = &s->session->processes,
 				.code = s->code,
 				.pages = opt->pages ? &s->pages : NULL,
-				.counted = opt->counting ? &s->counted : NULL,
+				.counted = opt->yield == PROBE_TALLIES ? &s->counted : NULL,
 				.notices = opt->hold && !opt->pages
 						   ? bpf_kernel_exec_notices(s->kernel)
 						   : 0,
@@ -459,19 +459,20 @@ static void init_traced(struct bpf_source *s)
 static void init_records(struct bpf_source *s)
 {
 	const struct probe_plan *opt = &s->opt;
-	bpf_records_init(&s->records, &(struct bpf_records_options){
-					      .session = s->session,
-					      .traced = &s->traced,
-					      .lanes = &s->lanes,
-					      .losses = &s->losses,
-					      .code = s->code,
-					      .stacks = s->stacks,
-					      .pages = opt->pages ? &s->pages : NULL,
-					      .counted = opt->counting ? &s->counted : NULL,
-					      .queue_bytes = opt->queue_bytes,
-					      .boottime_offset_ns = timens_own().boottime_ns,
-					      .threads = s->threads,
-				      });
+	bpf_records_init(&s->records,
+			 &(struct bpf_records_options){
+				 .session = s->session,
+				 .traced = &s->traced,
+				 .lanes = &s->lanes,
+				 .losses = &s->losses,
+				 .code = s->code,
+				 .stacks = s->stacks,
+				 .pages = opt->pages ? &s->pages : NULL,
+				 .counted = opt->yield == PROBE_TALLIES ? &s->counted : NULL,
+				 .queue_bytes = opt->queue_bytes,
+				 .boottime_offset_ns = timens_own().boottime_ns,
+				 .threads = s->threads,
+			 });
 }
 
 static int new_kernel(struct bpf_source *s)
@@ -539,7 +540,7 @@ int bpf_source_new(struct session *session, const struct probe_plan *opt, struct
 		other_users_explain(err, "cannot load the BPF programs", reason);
 	else
 		err = bpf_features_check(s->kernel, opt, reason);
-	if (!err && opt->counting)
+	if (!err && opt->yield == PROBE_TALLIES)
 		bpf_count_maps_open(s->kernel, &s->count_maps, &session->tallies, &s->counted);
 	if (err) {
 		bpf_source_free(&s->base);
@@ -753,7 +754,7 @@ int bpf_source_flush_offcpu(struct source *base)
 void bpf_source_count_from(struct source *base, uint64_t ns)
 {
 	struct bpf_source *s = (struct bpf_source *)base;
-	if (s->opt.counting)
+	if (s->opt.yield == PROBE_TALLIES)
 		bpf_kernel_count_from(s->kernel, ns);
 }
 

@@ -9,9 +9,9 @@ unsigned bpf_features_wanted(const struct probe_plan *opt)
 	unsigned set = BPF_FEATURE(BPF_CHILDREN);
 	if (opt->pages)
 		return set | BPF_FEATURE(BPF_PAGES) | BPF_FEATURE(BPF_PAGE_SIZES);
-	if (!opt->no_probes)
+	if (opt->yield != PROBE_NOTHING)
 		set |= BPF_FEATURE(BPF_MARKERS) | BPF_FEATURE(BPF_RUNTIME_EVENTS);
-	if (!opt->no_probes && opt->stacks)
+	if (opt->yield != PROBE_NOTHING && opt->stacks)
 		set |= BPF_FEATURE(BPF_STACKS);
 	if (opt->allocs)
 		set |= BPF_FEATURE(BPF_ALLOCS);

@@ -512,8 +512,8 @@ static void set_counting(struct bpf_kernel *k)
 	struct bpf_map *maps[] = {k->skel->maps.ebt_count_lanes, k->skel->maps.ebt_count_pages,
 				  k->skel->maps.ebt_count_processes};
 	for (size_t i = 0; i < sizeof(maps) / sizeof(*maps); i++)
-		bpf_map__set_autocreate(maps[i], k->opt.plan->counting);
-	k->skel->rodata->ebt_counting = k->opt.plan->counting;
+		bpf_map__set_autocreate(maps[i], k->opt.plan->yield == PROBE_TALLIES);
+	k->skel->rodata->ebt_counting = k->opt.plan->yield == PROBE_TALLIES;
 	numberings_set_rows(k->skel->rodata->ebt_count_rows);
 }
 

@@ -29,6 +29,21 @@ enum bpf_change {
 	BPF_UNPROBED,
 };
 
+/* What is probed, and what comes of it. */
+enum probe_yield {
+	PROBE_EVENTS,
+	PROBE_TALLIES,	  /* in place of begins, ends and counters */
+	PROBE_WATERMARKS, /* only markers that wake the reader of rings */
+	PROBE_NOTHING,
+};
+
+/* Whether programs are asked to switch their rings on. */
+enum ring_request {
+	RING_REQUEST_AUTO, /* but none under a seccomp filter, which may kill it */
+	RING_REQUEST_ALWAYS,
+	RING_REQUEST_NEVER
+};
+
 enum bpf_attach { BPF_ATTACH_AUTO, BPF_ATTACH_MULTI, BPF_ATTACH_PERF };
 
 struct inspect;
@@ -50,16 +65,13 @@ struct probe_plan {
 	bool pages;		      /* watch the pages of address spaces, and nothing else */
 	bool offcpu;		      /* record when threads do not run */
 	bool faults;		      /* and measure their page faults in pauses */
-	bool no_probes;		      /* attach to nothing */
 	bool needs_markers;	      /* fail if the kernel refuses the programs of markers */
 	bool stacks;		      /* events get their stacks: */
 	const char *const *stack_globs; /* those that these select; none: all */
 	unsigned stack_glob_count;
-	uint64_t stack_pause_ns;  /* and of the ends of pauses that last so long; 0: none */
-	bool counting;		  /* in place of begins, ends and counters: tallies */
-	bool watermark_only;	  /* no events: only markers that wake the reader of rings */
-	bool no_ring_request;	  /* do not switch rings on */
-	bool ring_request_always; /* also in programs under a seccomp filter, which may kill them */
+	uint64_t stack_pause_ns; /* and of the ends of pauses that last so long; 0: none */
+	enum probe_yield yield;
+	enum ring_request ring_request;
 	/* rings are not read: functions are probed even if a program's own ring is on */
 	bool no_ring;
 	uint64_t own_ring_ns;		/* time for a program to switch its own ring on */
