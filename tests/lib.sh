@@ -7,6 +7,8 @@ unset DEBUGINFOD_URLS # no test asks a server that it has not started
 RELEASES="5.1.1 5.3.0 5.5.2"
 RING_FILES=tests/data/ocaml-5.*/*.events.xz
 [ "${O##*/}" = asan ] && RELEASES=5.3.0 RING_FILES=tests/data/ocaml-5.3.0/*.events.xz
+# How many times as long as elsewhere programs need here: more than 1 in an emulated guest.
+SLOWNESS=${SLOWNESS:-1}
 TMP=$(mktemp -d "${TMPDIR:-/tmp}/ebtrace-test.XXXXXX")
 tap_n=0
 tap_failed=0
@@ -96,6 +98,9 @@ wait_for() {
 	tap_failed=1
 	return 1
 }
+
+# lasting SECONDS: $SLOWNESS times as long.
+lasting() { awk -v seconds="$1" -v slowness="$SLOWNESS" 'BEGIN { print seconds * slowness }'; }
 
 # rests PID: for half a second it has been asleep whenever we looked, so it has done what there was to do. One that waits
 # for a CPU is not asleep.

@@ -10,9 +10,12 @@ gc=$TMP/minigc
 cp "$O/tests/prog/minigc" "$gc"
 ebtrace=$(realpath "$O/ebtrace")
 chmod 755 "$TMP"
+rate=$((2000 / SLOWNESS)) # events a second: as many in a longer life
 
 # inside COMMANDS...: in a namespace in which a program with its ring on runs, one with its ring off, and one
-# that is not to be traced; $ring, $plain and $other are their pids. They end with the namespace.
+# that is not to be traced; $ring, $plain and $other are their pids. They end with the namespace. late is a
+# program that comes, and begun waits until a tracer with -v, whose messages are those of inside, has
+# attached to those that are there.
 inside() {
 	local dir=$1
 	shift
@@ -20,23 +23,25 @@ inside() {
 	cat >"$TMP/$dir/run" <<-END
 		cd "$TMP/$dir"
 		export EBTRACE_DIR=$TMP/$dir/rings
-		EBTRACE_START=1 "$gc" -q -t 2 -n 10000000 -r 2000 -c counts & ring=\$!
-		"$gc" -q -n 10000000 -r 2000 -c counts.plain & plain=\$!
+		EBTRACE_START=1 "$gc" -q -t 2 -n 10000000 -r $rate -c counts & ring=\$!
+		"$gc" -q -n 10000000 -r $rate -c counts.plain & plain=\$!
 		sleep 1000 & other=\$!
-		late() { exec "$gc" -q -n 400 -r 2000 -c "$TMP/$dir/counts.\$BASHPID"; }
+		begun() { until grep -q real-time "$TMP/$dir/err"; do sleep 0.01; done; }
+		late() { exec "$gc" -q -n 400 -r $rate -c "$TMP/$dir/counts.\$BASHPID"; }
 		until [ -s rings/\$ring.events ]; do sleep 0.01; done
 		echo "\$ring \$plain \$other" >pids
 		$*
 	END
-	timeout 60 unshare -pf --mount-proc ${as:-} bash "$TMP/$dir/run" >"$TMP/$dir/out" 2>"$TMP/$dir/err"
+	timeout $((60 * SLOWNESS)) unshare -pf --mount-proc ${as:-} bash "$TMP/$dir/run" >"$TMP/$dir/out" 2>"$TMP/$dir/err"
 	status=$?
 	read -r ring plain other <"$TMP/$dir/pids"
 }
 # pids DIR: of events.
 pids() { jq -r 'select(.kind == "begin" or .kind == "end") | .pid' "$TMP/$1/out.ndjson" | sort -un | paste -sd' '; }
 
-inside there "$ebtrace -v -a -d 1.5s -f ndjson -o out.ndjson & tracer=\$!
-	sleep 0.7
+inside there "$ebtrace -v -a -d $(lasting 1.5)s -f ndjson -o out.ndjson & tracer=\$!
+	begun
+	sleep 0.3
 	(late) & echo \$! >forked
 	(sleep 0.1; late) & echo \$! >executed
 	wait \$tracer"
@@ -49,7 +54,8 @@ ok $? "no ring is switched on"
 # The two that come: what is seen of them, and what they did before they were found, is all.
 for who in forked executed; do
 	pid=$(<"$TMP/there/$who")
-	is "$(jq -s --argjson pid "$pid" '[.[] | select(.pid == $pid and .kind == "lost")] | length == 1 and (.[0] | .ts - .since < 100000000)' \
+	is "$(jq -s --argjson pid "$pid" --argjson most "$(lasting 0.1)" \
+		'[.[] | select(.pid == $pid and .kind == "lost")] | length == 1 and (.[0] | .ts - .since < $most * 1e9)' \
 		"$TMP/there/out.ndjson")" true "$who: within a tenth of a second; until then it was not watched, which is a loss" ||
 		jq -c --argjson pid "$pid" 'select(.pid == $pid) | select(.kind == "lost" or .kind == "process")' "$TMP/there/out.ndjson"
 	begins=$(jq -s --argjson pid "$pid" '[.[] | select(.pid == $pid and .kind == "begin")] | length' "$TMP/there/out.ndjson")
@@ -63,32 +69,32 @@ is "$(jq -s --argjson pid "$ring" '[.[] | select(.pid == $pid and .kind == "lost
 # A library that a program loads when it has run for long: it is read once a second by then.
 cat >"$TMP/loads.py" <<-END
 	import ctypes, sys, time
-	time.sleep(2)
+	time.sleep($(lasting 2))
 	probes = ctypes.CDLL(sys.argv[1])
 	for i in range(2000):
 	    probes.ebt_emit_begin(11)
 	    probes.ebt_emit_end(11)
-	    time.sleep(0.001)
+	    time.sleep($(lasting 0.001))
 END
 cp "$O/libebtrace-probes.so" "$TMP/probes.so"
 inside loads "python3 $TMP/loads.py $TMP/probes.so & echo \$! >late
-	sleep 0.3; $ebtrace -a -d 4s -f ndjson -o out.ndjson"
+	sleep 0.3; $ebtrace -a -d $(lasting 4)s -f ndjson -o out.ndjson"
 is $status 0 "a program loads a library with markers" || diag "$(<"$TMP/loads/err")"
-is "$(jq -s --argjson pid "$(<"$TMP/loads/late")" '[.[] | select(.pid == $pid)] | (map(select(.kind == "begin")) | length > 200)
-	and ([.[] | select(.kind == "lost")] | length == 1 and (.[0] | .ts - .since < 1500000000))' "$TMP/loads/out.ndjson")" true \
+is "$(jq -s --argjson pid "$(<"$TMP/loads/late")" --argjson most "$(lasting 1.5)" '[.[] | select(.pid == $pid)] | (map(select(.kind == "begin")) | length > 200)
+	and ([.[] | select(.kind == "lost")] | length == 1 and (.[0] | .ts - .since < $most * 1e9))' "$TMP/loads/out.ndjson")" true \
 	"it is found within a second and traced, the time until then is a loss" ||
-	jq -c --argjson pid "$(<"$TMP/loads/late")" 'select(.pid == $pid) | select(.kind != "end")' "$TMP/loads/out.ndjson" | head -5
+	jq -c --argjson pid "$(<"$TMP/loads/late")" 'select(.pid == $pid) | select(.kind != "end" and .kind != "begin")' "$TMP/loads/out.ndjson" | head -5
 
-inside stat "$ebtrace stat --json -a -d 0.5s -o out.json"
+inside stat "$ebtrace stat --json -a -d $(lasting 0.5)s -o out.json"
 is $status 0 "stat -a" || diag "$(<"$TMP/stat/err")"
 is "$(jq -r '[.processes[] | select(.pauses.count > 50) | .pid] | sort | join(" ")' "$TMP/stat/out.json")" \
 	"$(echo "$ring" "$plain" | xargs -n1 | sort -n | xargs)" "its report has both" || jq -c '.processes[] | [.pid, .pauses.count]' "$TMP/stat/out.json"
 grep -q 'asked\|ring is on' "$TMP/stat/err"
 is $? 1 "nor does stat ask for a ring" || diag "$(<"$TMP/stat/err")"
 
-as="setpriv --reuid 65534 --regid 65534 --clear-groups" inside user "$ebtrace -a -d 2s -f ndjson -o out.ndjson & tracer=\$!
-	sleep 0.5
-	EBTRACE_START=1 \"$gc\" -q -n 10000000 -r 2000 -c counts.late & echo \$! >late
+as="setpriv --reuid 65534 --regid 65534 --clear-groups" inside user "$ebtrace -v -a -d $(lasting 2)s -f ndjson -o out.ndjson & tracer=\$!
+	begun
+	EBTRACE_START=1 \"$gc\" -q -n 10000000 -r $rate -c counts.late & echo \$! >late
 	wait \$tracer"
 is $status 0 "without privilege" || diag "$(<"$TMP/user/err")"
 is "$(pids user)" "$(echo "$ring" "$(<"$TMP/user/late")" | xargs -n1 | sort -n | xargs)" "the rings of the user's own processes are read, also of one that comes"
@@ -99,8 +105,8 @@ grep -q '^ebtrace: nothing to trace has come$' "$TMP/empty/err"
 ok $? "which it says" || diag "$(<"$TMP/empty/err")"
 
 # A storm of short processes: nothing is left of it.
-inside storm "$ebtrace -v -a -f ndjson -o out.ndjson 2>log & tracer=\$!
-	sleep 0.3
+inside storm "$ebtrace -v -a -f ndjson -o out.ndjson & tracer=\$!
+	begun
 	for i in {1..300}; do true | true & done
 	for i in {1..50}; do ls / >/dev/null; done
 	ls /proc/\$tracer/fd | wc -l >descriptors
