@@ -9,7 +9,7 @@ for dir in prog attack; do
 	find "$O/tests/$dir" -maxdepth 1 -type f -perm -u+x -exec cp {} "/tmp/build/tests/$dir" \;
 done
 cp "$O/tests/unit/usdt-probes/test_page_trace" /tmp/build/tests/unit/usdt-probes
-export O=/tmp/build RUNS=1 MARKERS=2 FUNCTIONS=2 EVENTS=100000 SLOWNESS=10
+export O=/tmp/build RUNS=1 MARKERS=2 FUNCTIONS=2 EVENTS=100000 CHILDREN=8 SLOWNESS=10
 root=${EBTRACE_OCAML_ROOT:-/var/cache/ebtrace/trixie}
 mkdir -p "$root/tmp" && mount -t tmpfs -o mode=1777 tmp "$root/tmp"
 mkdir /tmp/disk && mount /dev/vda /tmp/disk && chmod 1777 /tmp/disk

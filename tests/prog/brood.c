@@ -2,9 +2,9 @@
 /*
  * Short lives: forks CHILDREN processes, each of which begins and ends one phase BEGINS times and
  * is gone; then executes itself EXECS times, BEGINS times in each. What a tracer must not miss is
- * (CHILDREN + EXECS + 1) * BEGINS. usage: brood CHILDREN BEGINS EXECS [TOGETHER [wait [PIDS]]];
- * wait: for a byte on its input, or its end, before the first child. PIDS: a file to which the pid
- * of each child is written.
+ * (CHILDREN + EXECS + 1) * BEGINS. usage: brood CHILDREN BEGINS EXECS [TOGETHER [wait [PIDS
+ * [MS]]]]; wait: for a byte on its input, or its end, before the first child. PIDS: a file to which
+ * the pid of each child is written. MS: a child sleeps for so long before its first phase.
  */
 #include <ebtrace/probes.h>
 #include <stdio.h>
@@ -27,6 +27,7 @@ int main(int argc, char **argv)
 	int children = atoi(argv[1]), begins = atoi(argv[2]), execs = atoi(argv[3]);
 	int together = argc > 4 ? atoi(argv[4]) : 1;
 	FILE *pids = argc > 6 ? fopen(argv[6], "we") : NULL;
+	int sleep_ms = argc > 7 ? atoi(argv[7]) : 0;
 	if (pids)
 		setlinebuf(pids); /* a child has none of it to write */
 	char byte;
@@ -37,6 +38,8 @@ int main(int argc, char **argv)
 		if (pid < 0)
 			return 1;
 		if (!pid) {
+			if (sleep_ms > 0)
+				usleep((useconds_t)sleep_ms * 1000);
 			work(begins);
 			exit(0);
 		}
