@@ -60,10 +60,16 @@ static void put_payload(struct json *j, const struct session *s, const struct eb
 
 void json_args(struct json *j, const struct session *s, const struct ebt_event *ev)
 {
-	const struct kind *kind = kinds_get(ev->kind);
+	enum kinds_payload rest = event_args_rest(s, ev);
+	struct eio_record r;
 	struct event_arg arg;
+	/* Readers of the lines of a kind rely on its value, whatever it means. */
+	if (ev->kind == EBT_INT && event_args_meaning(s, ev, &r))
+		json_key_i64(j, "value", ev->sarg[0]);
 	for (unsigned at = 0; event_args_next(s, ev, &at, &arg);)
 		put_arg(j, &arg);
-	if (kind->payload == KINDS_PAYLOAD_words || kind->payload == KINDS_PAYLOAD_bytes)
-		put_payload(j, s, ev, kind->payload);
+	if (rest == KINDS_PAYLOAD_words || rest == KINDS_PAYLOAD_bytes)
+		put_payload(j, s, ev, rest);
+	else if (ev->flags & EBT_F_CUT && kinds_get(ev->kind)->payload == KINDS_PAYLOAD_bytes)
+		json_key_bool(j, "cut", true);
 }

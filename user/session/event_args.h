@@ -4,10 +4,15 @@
  * of arguments is EVENT_ARGS_TEXTS names of EVENT_ARGS_TEXT_BYTES, cut or padded with zeroes, and
  * as many words of 64 bits as the kind has, at most EVENT_ARGS_WORDS. It may come from a capture:
  * what it does not hold is absent, or 0.
+ *
+ * A user event of a library that is known (codec/eio) has the arguments of its meaning instead of
+ * the value or the bytes of its kind, if its payload has their shape: a fiber, a context, an
+ * operation. They are decoded when they are asked for, so events and captures are as recorded.
  */
 #ifndef SESSION_EVENT_ARGS_H
 #define SESSION_EVENT_ARGS_H
 
+#include "codec/eio/eio.h"
 #include "session/kinds.h"
 #include "session/session.h"
 #include <stddef.h>
@@ -15,6 +20,8 @@
 #define EVENT_ARGS_WORDS      16
 #define EVENT_ARGS_TEXTS      2
 #define EVENT_ARGS_TEXT_BYTES 16
+/* Of the text of a meaning: more than a record of a ring holds. What is longer is cut. */
+#define EVENT_ARGS_LONG_BYTES 8192
 
 struct event_args_payload {
 	char text[EVENT_ARGS_TEXTS][EVENT_ARGS_TEXT_BYTES]; /* not always with a final 0 */
@@ -27,16 +34,37 @@ struct event_args_payload {
 struct event_arg {
 	const struct kinds_arg *arg;
 	uint64_t value;
-	const char *text; /* in `scratch`, safe for a terminal; NULL: it is no text */
-	char scratch[EVENT_ARGS_TEXT_BYTES + 1];
+	/* In `scratch`, or static; NULL: it is no text. It is UTF-8, and in the payload of a kind
+	 * safe for a terminal; that of a meaning may have control characters. */
+	const char *text;
+	char scratch[EVENT_ARGS_LONG_BYTES + 1];
 };
+
+/* The lists of arguments: of each kind, then of each event that has a meaning. */
+#define EVENT_ARGS_LISTS (EBT_KINDS + EIO_EVENTS)
 
 /* The arguments in the payload of an event; all zero without a payload. Only for kinds with
  * arguments in the payload. */
 void event_args_payload(const struct session *s, const struct ebt_event *ev,
 			struct event_args_payload *ret);
+/* What a user event means. False: nothing that is known. */
+bool event_args_meaning(const struct session *s, const struct ebt_event *ev,
+			struct eio_record *ret);
+/* Whether user events of this kind and name have a meaning, unless a payload is malformed. */
+static inline bool event_args_may_mean(const struct session *s, const struct ebt_event *ev)
+{
+	return kinds_get(ev->kind)->label == KINDS_LABEL_user &&
+	       processes_user_meaning(&s->processes, ev->process, ev->id) != EIO_NONE;
+}
+/* The list of arguments of an event, in *ret_list its number below EVENT_ARGS_LISTS. */
+const struct kinds_arg *event_args_list(const struct session *s, const struct ebt_event *ev,
+					unsigned *ret_list);
+/* The list of the events that an enum eio_event numbers. */
+const struct kinds_arg *event_args_of_meaning(unsigned event);
+/* The payload that an event has besides its arguments: none where they have decoded it. */
+enum kinds_payload event_args_rest(const struct session *s, const struct ebt_event *ev);
 /* The next argument that the event has; *at is 0 at first, and then 1 more than the argument's
- * place among those of the kind. False: no more. */
+ * place in its list. False: no more. */
 bool event_args_next(const struct session *s, const struct ebt_event *ev, unsigned *at,
 		     struct event_arg *ret);
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "codec/eio/eio.h"
 
 /*
  * The table of lanes: assigns dense ids, from 1, and keeps of each which process it belongs to and
@@ -96,6 +97,7 @@ static void free_process(const struct processes *ps, struct process *p)
 	for (const struct map_slot *name; (name = map_next(&p->user_names, &at));)
 		strings_drop(ps->strings, (uint32_t)name->value);
 	map_done(&p->user_names);
+	free(p->meanings);
 	alloc_trace_done(&p->alloc_trace, ps->strings);
 	mappings_done(&p->mappings);
 	map_done(&p->thread_lanes);
@@ -395,6 +397,18 @@ bool processes_next_kind(const struct processes *ps, size_t *at, struct process_
 	return false;
 }
 
+static int set_meaning(struct process *p, uint32_t id, enum eio_event meaning)
+{
+	if (id >= PROCESS_USER_IDS || (!p->meanings && meaning == EIO_NONE))
+		return 0;
+	if (!p->meanings)
+		p->meanings = calloc(PROCESS_USER_IDS, 1);
+	if (!p->meanings)
+		return -ENOMEM;
+	p->meanings[id] = (uint8_t)meaning;
+	return 0;
+}
+
 int processes_set_user_name(struct processes *ps, uint32_t index, uint32_t id, const char *name)
 {
 	uint32_t string = strings_put(ps->strings, name, strlen(name));
@@ -405,7 +419,7 @@ int processes_set_user_name(struct processes *ps, uint32_t index, uint32_t id, c
 	}
 	strings_drop(ps->strings, (uint32_t)*kept);
 	*kept = string;
-	return 0;
+	return set_meaning(ps->entry[index], id, eio_event_named(name));
 }
 
 uint32_t processes_user_string(const struct processes *ps, uint32_t index, uint32_t id)

@@ -115,6 +115,7 @@ struct process {
 	struct map thread_lanes; /* tid → lane, of threads outside of any domain; private */
 	uint32_t first_lane;	 /* private */
 	struct map user_names;	 /* id → string; private */
+	uint8_t *meanings;	 /* of user events, by id; NULL: none has one; private */
 	bool queued;		 /* among those that are gone; private */
 	struct process *prev_announced, *next_announced; /* private */
 };
@@ -289,6 +290,15 @@ int processes_set_user_name(struct processes *ps, uint32_t index, uint32_t id, c
 uint32_t processes_user_string(const struct processes *ps, uint32_t index, uint32_t id);
 /* The name as text, or NULL. */
 const char *processes_user_name(const struct processes *ps, uint32_t index, uint32_t id);
+/* The number of user events of a ring: their ids are less. */
+#define PROCESS_USER_IDS 8192
+/* Which event of a known library has that name: an enum eio_event; 0: none. Of ids of a ring. */
+static inline uint32_t processes_user_meaning(const struct processes *ps, uint32_t index,
+					      uint32_t id)
+{
+	const uint8_t *meanings = ps->entry[index]->meanings;
+	return meanings && id < PROCESS_USER_IDS ? meanings[id] : 0;
+}
 /* The number that the process itself uses for a canonical phase id. */
 uint32_t processes_raw_phase(const struct processes *ps, uint32_t index, uint32_t id);
 

@@ -134,10 +134,70 @@ static void test_forged(void)
 	ok(good, "a payload of any length and content has times within bounds and harmless names");
 }
 
+static const char *meaning_of(uint32_t id, uint16_t kind, const void *data, size_t bytes)
+{
+	static char text[2048];
+	struct ebt_event ev = {.kind = kind, .id = id, .sarg = {-5}};
+	if (data && session_put_blob(session, &ev, data, bytes))
+		abort();
+	enum kinds_payload rest = event_args_rest(session, &ev);
+	snprintf(text, sizeof(text), "%s%s", args_of(&ev),
+		 rest == KINDS_PAYLOAD_bytes ? "and bytes" : "");
+	session_drop_event(session, &ev);
+	return text;
+}
+
+static void test_meanings(void)
+{
+	const uint32_t id = 3, own = 4, far = PROCESS_USER_IDS + 3;
+	struct processes *ps = &session->processes;
+	processes_set_user_name(ps, PROCESS_UNKNOWN, id, "eio.name");
+	processes_set_user_name(ps, PROCESS_UNKNOWN, own, "eio.mine");
+	processes_set_user_name(ps, PROCESS_UNKNOWN, far, "eio.name");
+	is_str(meaning_of(id, EBT_CUSTOM, "\2\0\0\0\0\0\0\0a\0b\xff\n", 13),
+	       "of=2 text=a?b"
+	       "\xef\xbf\xbd"
+	       "\n ",
+	       "bytes of an event that is known have a meaning");
+	is_str(meaning_of(id, EBT_CUSTOM, "\2\0\0", 3), "and bytes", "but not if they are too few");
+	is_str(meaning_of(id, EBT_CUSTOM, NULL, 0), "and bytes", "or missing");
+	is_str(meaning_of(id, EBT_INT, NULL, 0), "value=-5 ", "or if it is of another kind");
+	is_str(meaning_of(own, EBT_INT, NULL, 0), "value=-5 ",
+	       "a name of the program's own has none");
+	is_str(meaning_of(far, EBT_CUSTOM, "\2\0\0\0\0\0\0\0a", 9), "and bytes",
+	       "nor has an id that no ring can have");
+	processes_set_user_name(ps, PROCESS_UNKNOWN, id, "eio.fiber");
+	is_str(meaning_of(id, EBT_INT, NULL, 0), "fiber=-5 ", "a meaning follows the name");
+	processes_set_user_name(ps, PROCESS_UNKNOWN, id, "eio.create_cc");
+	is_str(meaning_of(id, EBT_CUSTOM, "\2\0\0\0\0\0\0\0\6", 9), "context=2 type=root ",
+	       "a type has its name");
+	is_str(meaning_of(id, EBT_CUSTOM, "\2\0\0\0\0\0\0\0\x63", 9), "context=2 type=99 ",
+	       "or its number");
+	processes_set_user_name(ps, PROCESS_UNKNOWN, id, "mine");
+	is_str(meaning_of(id, EBT_INT, NULL, 0), "value=-5 ", "and goes with it");
+}
+
+static void test_long_text(void)
+{
+	static char bytes[3 * EVENT_ARGS_LONG_BYTES];
+	struct ebt_event ev = {.kind = EBT_CUSTOM, .id = 3};
+	struct event_arg a;
+	unsigned at = 0;
+	memset(bytes, 'x', sizeof(bytes));
+	processes_set_user_name(&session->processes, PROCESS_UNKNOWN, 3, "eio.log");
+	if (session_put_blob(session, &ev, bytes, sizeof(bytes)))
+		abort();
+	ok(event_args_next(session, &ev, &at, &a) && strlen(a.text) == EVENT_ARGS_LONG_BYTES,
+	   "a text that is too long is cut");
+	session_drop_event(session, &ev);
+}
+
 int main(void)
 {
 	if (session_new(&session))
 		return 1;
+	test_meanings();
+	test_long_text();
 	test_round_trip();
 	test_absent();
 	test_pause();

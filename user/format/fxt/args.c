@@ -85,7 +85,10 @@ static void put_arg(struct fxt_record *r, const struct event_arg *arg)
 		fxt_record_name(r, a->name, kinds_arg_text(a, arg->value, scratch));
 		break;
 	case KINDS_TYPE_text:
-		fxt_record_name(r, a->name, arg->text);
+		if (strlen(arg->text) < FXT_NAME_BYTES)
+			fxt_record_name(r, a->name, arg->text);
+		else
+			fxt_record_text(r, a->name, arg->text, strlen(arg->text));
 		break;
 	}
 }
@@ -114,12 +117,14 @@ void fxt_args_stack(struct fxt_record *r, const struct session *session, uint32_
 
 void fxt_args(struct fxt_record *r, const struct session *session, const struct ebt_event *ev)
 {
-	const struct kind *kind = kinds_get(ev->kind);
+	enum kinds_payload rest = event_args_rest(session, ev);
 	struct event_arg arg;
 	for (unsigned at = 0; event_args_next(session, ev, &at, &arg);)
 		put_arg(r, &arg);
-	if (kind->payload == KINDS_PAYLOAD_words)
+	if (rest == KINDS_PAYLOAD_words)
 		put_words(r, session, ev);
-	else if (kind->payload == KINDS_PAYLOAD_bytes)
+	else if (rest == KINDS_PAYLOAD_bytes)
 		put_bytes(r, session, ev);
+	else if (ev->flags & EBT_F_CUT && kinds_get(ev->kind)->payload == KINDS_PAYLOAD_bytes)
+		fxt_record_u64(r, "cut", 1);
 }

@@ -4,6 +4,7 @@
 #include "base/json.h"
 #include "base/ptrarray.h"
 #include "format/json_args.h"
+#include "session/event_args.h"
 #include "session/event_stack.h"
 #include "session/names.h"
 #include "session/ndjson_stacks.h"
@@ -217,7 +218,9 @@ static const struct common *common_parts(struct ndjson *n, const struct ebt_even
 		return c;
 	*c = (struct common){0};
 	const struct kind *kind = kinds_get(ev->kind);
-	if ((has_common_parts(kind) || has_args_only(kind)) && !buf_init(&text, -1, BUF_ROOM_MAX)) {
+	bool has_meaning = kind->args->name && event_args_may_mean(n->session, ev);
+	if ((has_common_parts(kind) || has_args_only(kind)) && !has_meaning &&
+	    !buf_init(&text, -1, BUF_ROOM_MAX)) {
 		make_parts(n, ev, &text, c);
 		buf_done(&text);
 	}

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "base/json.h"
 #include "format/ndjson/ndjson.h"
+#include "session/event_args.h"
 #include "session/kinds.h"
 #include "session/totals.h"
 
@@ -83,9 +84,16 @@ static bool next_total(unsigned *at, struct totals_row *ret)
 	return totals_next(&any, false, at, ret);
 }
 
-/* Whether a kind before this one has an argument of this name, or it is declared before kinds
- * are. */
-static bool is_declared(uint16_t kind, const char *name)
+/* The lists of arguments, of kinds and of meanings, by number. */
+static const struct kinds_arg *list_at(unsigned list)
+{
+	return list < EBT_KINDS ? kinds_get((uint16_t)list)->args
+				: event_args_of_meaning(list - EBT_KINDS);
+}
+
+/* Whether a list before this one has an argument of this name, or it is declared before all
+ * lists. */
+static bool is_declared(unsigned list, const char *name)
 {
 	struct totals_row row;
 	if (is_field(name))
@@ -93,8 +101,8 @@ static bool is_declared(uint16_t kind, const char *name)
 	for (unsigned at = 0; next_total(&at, &row);)
 		if (!strcmp(row.key, name))
 			return true;
-	for (uint16_t k = 0; k < kind; k++)
-		for (const struct kinds_arg *a = kinds_get(k)->args; a->name; a++)
+	for (unsigned l = 0; l < list; l++)
+		for (const struct kinds_arg *a = list_at(l); a->name; a++)
 			if (!strcmp(a->name, name))
 				return true;
 	return false;
@@ -115,9 +123,9 @@ static void put_properties(struct json *j)
 	for (unsigned at = 0; next_total(&at, &row);)
 		if (!is_field(row.key))
 			put_property(j, row.key, row.known ? INTEGER : NULLABLE);
-	for (uint16_t k = 0; k < EBT_KINDS; k++)
-		for (const struct kinds_arg *a = kinds_get(k)->args; a->name; a++)
-			if (!is_declared(k, a->name))
+	for (unsigned l = 0; l < EVENT_ARGS_LISTS; l++)
+		for (const struct kinds_arg *a = list_at(l); a->name; a++)
+			if (!is_declared(l, a->name))
 				put_property(j, a->name, schema_of(a));
 	json_close(j, '}');
 }
@@ -130,9 +138,10 @@ static void put_name(struct json *j, const char *name)
 /* What the lines of a kind always have. */
 static void put_kind(struct json *j, const struct kind *kind)
 {
+	/* Arguments may stand in place of bytes. */
 	static const char *const payloads[] = {
 		[KINDS_PAYLOAD_words] = "values",
-		[KINDS_PAYLOAD_bytes] = "data",
+		[KINDS_PAYLOAD_bytes] = NULL,
 		[KINDS_PAYLOAD_args] = NULL,
 	};
 	json_open(j, '{');

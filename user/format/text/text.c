@@ -275,26 +275,30 @@ static inline int push(struct text *t, const struct text_lane *lane, const struc
 		       : tracks_push(t->tracks, ev);
 }
 
-/* Registered names may hold control characters, which must not reach a terminal. */
-static void put_name(struct text *t, const struct ebt_event *ev)
+/* Texts of programs may hold control characters, which must not reach a terminal. */
+static void put_plain(struct text *t, const char *s)
 {
-	const char *name = names_event(t->session, ev);
-	put(t, " ");
-	if (!name) {
-		put_u64(t, ev->id & ~EBT_UNKNOWN_ID);
-		return;
-	}
-	for (size_t left = strlen(name); left;) {
-		size_t n = utf8_plain(name, left);
-		buf_put(&t->buf, name, n);
-		name += n;
+	for (size_t left = strlen(s); left;) {
+		size_t n = utf8_plain(s, left);
+		buf_put(&t->buf, s, n);
+		s += n;
 		left -= n;
 		if (!left)
 			break;
 		put(t, "?");
-		name++;
+		s++;
 		left--;
 	}
+}
+
+static void put_name(struct text *t, const struct ebt_event *ev)
+{
+	const char *name = names_event(t->session, ev);
+	put(t, " ");
+	if (name)
+		put_plain(t, name);
+	else
+		put_u64(t, ev->id & ~EBT_UNKNOWN_ID);
 }
 
 static void put_hex(struct text *t, const unsigned char *data, size_t bytes)
@@ -370,20 +374,20 @@ static void put_arg(struct text *t, const struct event_arg *arg)
 	if (a->type == KINDS_TYPE_u64)
 		put_u64(t, arg->value);
 	else
-		put(t, arg->text ? arg->text : kinds_arg_text(a, arg->value, scratch));
+		put_plain(t, arg->text ? arg->text : kinds_arg_text(a, arg->value, scratch));
 }
 
 static void put_args(struct text *t, const struct ebt_event *ev)
 {
-	const struct kind *kind = kinds_get(ev->kind);
+	enum kinds_payload rest = event_args_rest(t->session, ev);
 	size_t bytes = 0;
 	const unsigned char *data = session_blob(t->session, ev, &bytes);
 	struct event_arg arg;
 	for (unsigned at = 0; event_args_next(t->session, ev, &at, &arg);)
 		put_arg(t, &arg);
-	if (kind->payload == KINDS_PAYLOAD_words) {
+	if (rest == KINDS_PAYLOAD_words) {
 		put_words(t, data, data ? bytes : 0);
-	} else if (kind->payload == KINDS_PAYLOAD_bytes) {
+	} else if (rest == KINDS_PAYLOAD_bytes) {
 		put(t, " = ");
 		put_hex(t, data, data ? bytes : 0);
 	}
@@ -442,7 +446,10 @@ static enum rest rest_of(const struct kind *kind)
  * the buffer. A label longer than LABEL_BYTES is not kept. */
 static void make_label(struct text *t, const struct ebt_event *ev, struct label *l)
 {
-	*l = (struct label){.rest = (uint8_t)rest_of(kinds_get(ev->kind))};
+	bool has_value = kinds_get(ev->kind)->args->name;
+	*l = (struct label){.rest = (uint8_t)(has_value && event_args_may_mean(t->session, ev)
+						      ? REST_ARGS
+						      : rest_of(kinds_get(ev->kind)))};
 	buf_room(&t->buf);
 	size_t before = t->buf.len;
 	put_label(t, ev);
