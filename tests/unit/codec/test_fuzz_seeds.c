@@ -2,6 +2,7 @@
 /* How far the fuzz targets get on their seeds: a seed that is refused at the door fuzzes
  * nothing. */
 #include "tests/fuzz/capture_body.h"
+#include "tests/fuzz/eio_body.h"
 #include "tests/fuzz/memtrace_body.h"
 #include "tests/fuzz/memtrace_index_body.h"
 #include "tests/fuzz/notes_body.h"
@@ -208,8 +209,26 @@ static void test_pagetrace(void)
 	}
 }
 
+static void test_eio(void)
+{
+	struct eio_body b = eio_body(seed, load("eio/requests"));
+	ok(b.events > 500 && b.decoded == b.events && b.fibers_begun > 20,
+	   "a program with requests gives its events and fibers");
+	ok(b.parts_begun > 80 && b.arrow_ends > 3 && b.states[FIBER_SUSPENDED] > 50,
+	   "with their contexts, spans, suspensions and arrows");
+	b = eio_body(seed, load("eio/domains"));
+	ok(b.events > 500 && b.decoded == b.events && b.fibers_begun > 20,
+	   "one of several domains, too");
+	b = eio_body(seed, load("eio/hostile"));
+	ok(b.decoded > 300 && b.decoded < b.events && b.arrows == 3 && b.arrow_ends > 0,
+	   "hostile events give those that are well-formed, and arrows");
+	ok(b.parts_begun >= FIBERS_DEPTH && b.fibers_begun >= 10,
+	   "contexts to the limit of their depth, and fibers whose ids come again");
+}
+
 int main(void)
 {
+	test_eio();
 	test_memtrace();
 	test_memtrace_index();
 	test_pagetrace();
