@@ -91,6 +91,9 @@ sub event {
 		$open{$track} += $type eq 'begin' ? 1 : -1;
 		bad("an end on $track without a begin") if $open{$track} < 0;
 	}
+	for my $flow ('flow_ids', 'terminating_flow_ids') {
+		$n{$flow} = join ',', @{$e->{$flow}} if $e->{$flow};
+	}
 	my $stack = one($e, 'callstack_iid');
 	$n{callstack} = callstack($stack) if $stack;
 	my $value = one($e, 'counter_value') // $n{value} // $n{values} // $n{data} // '';

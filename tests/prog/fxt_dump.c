@@ -217,9 +217,9 @@ static void argument(struct dump *d)
 
 static void event(struct dump *d)
 {
-	static const char *const names[16] = {"instant",       "counter",  "begin",
-					      "end",	       "complete", "async_begin",
-					      "async_instant", "async_end"};
+	static const char *const names[16] = {
+		"instant",	 "counter",   "begin",	    "end",	 "complete", "async_begin",
+		"async_instant", "async_end", "flow_begin", "flow_step", "flow_end"};
 	unsigned type = (unsigned)bits(d->header, 16, 19);
 	unsigned args = (unsigned)bits(d->header, 20, 23);
 	unsigned ref = (unsigned)bits(d->header, 24, 31);

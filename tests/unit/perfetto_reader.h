@@ -185,6 +185,9 @@ static void trace_event(struct trace *t, const struct field *message, uint64_t t
 			fprintf(t->out, " %lld", (long long)f.value);
 		else if (f.number == 4)
 			trace_note(t, &f);
+		else if (f.number == 47 || f.number == 48)
+			fprintf(t->out, " flow_%s=%llu", f.number == 47 ? "begin" : "end",
+				(unsigned long long)f.value);
 		else
 			fputs(" !", t->out);
 	}

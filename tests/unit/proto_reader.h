@@ -35,6 +35,15 @@ static uint64_t reader_varint(struct reader *r)
 	return 0;
 }
 
+static uint64_t reader_fixed64(struct reader *r)
+{
+	uint64_t v = 0;
+	r->bad |= r->end - r->at < 8;
+	for (unsigned i = 0; i < 8 && !r->bad; i++)
+		v |= (uint64_t)*r->at++ << 8 * i;
+	return v;
+}
+
 /* False at the end, or when what follows is no field: then `bad` says so. */
 static bool reader_next(struct reader *r, struct field *f)
 {
@@ -42,7 +51,9 @@ static bool reader_next(struct reader *r, struct field *f)
 		return false;
 	uint64_t tag = reader_varint(r);
 	*f = (struct field){.number = (uint32_t)(tag >> 3), .wire = tag & 7};
-	f->value = reader_varint(r);
+	f->value = f->wire == 1 ? reader_fixed64(r) : reader_varint(r);
+	if (f->wire == 1)
+		return !r->bad;
 	if (f->wire == 2) {
 		f->data = r->at;
 		if (f->value > (uint64_t)(r->end - r->at))

@@ -24,6 +24,14 @@ static void put_length(struct buf *b, uint32_t field, size_t len)
 	b->len += (size_t)(proto_format_varint(proto_format_tag(p, field, PROTO_BYTES), len) - p);
 }
 
+void proto_put_fixed64(struct buf *b, uint32_t field, uint64_t v)
+{
+	char *p = proto_format_tag(buf_room(b), field, PROTO_FIXED64);
+	for (int i = 0; i < 8; i++)
+		*p++ = (char)(v >> 8 * i);
+	b->len = (size_t)(p - b->data);
+}
+
 void proto_put_bytes(struct buf *b, uint32_t field, const void *data, size_t len)
 {
 	put_length(b, field, len);

@@ -50,6 +50,8 @@ static inline void proto_format_close(char *opened, const char *end)
 void proto_put_u64(struct buf *b, uint32_t field, uint64_t v);
 /* int32 and int64 fields; not sint32 and sint64. */
 void proto_put_i64(struct buf *b, uint32_t field, int64_t v);
+/* fixed64 fields. */
+void proto_put_fixed64(struct buf *b, uint32_t field, uint64_t v);
 /* bytes and string fields; `data` may be NULL if there are none. */
 void proto_put_bytes(struct buf *b, uint32_t field, const void *data, size_t len);
 /* A string field of a C string; bytes that are not UTF-8 become U+FFFD. */

@@ -88,10 +88,31 @@ struct row *rows_of(struct rows *r, const struct ebt_event *ev, bool *ret_new)
 	return rows_of_lane(r, processes_lane_of(&r->session->processes, ev), ret_new);
 }
 
+struct row rows_of_fibers(struct rows *r, struct fiber_track *t, bool *ret_new)
+{
+	*ret_new = !t->user;
+	if (*ret_new)
+		t->user = ++r->count;
+	return (struct row){.pid = processes_pid(&r->session->processes, t->process),
+			    .tid = ROWS_FIBERS + (uint32_t)t->domain * FIBER_TRACKS + t->number,
+			    .number = t->user};
+}
+
+static void name_fibers(uint32_t number, char ret[ROWS_NAME_BYTES])
+{
+	uint32_t domain = number / FIBER_TRACKS, track = number % FIBER_TRACKS;
+	if (domain == EBT_NO_DOMAIN)
+		snprintf(ret, ROWS_NAME_BYTES, "fibers %u", track);
+	else
+		snprintf(ret, ROWS_NAME_BYTES, "fibers %u (domain %u)", track, domain);
+}
+
 void rows_name(uint32_t tid, char ret[ROWS_NAME_BYTES])
 {
 	if (tid == ROWS_THREADS)
 		snprintf(ret, ROWS_NAME_BYTES, "process");
+	else if (tid >= ROWS_FIBERS)
+		name_fibers(tid - ROWS_FIBERS, ret);
 	else if (tid >= ROWS_OFFCPU)
 		snprintf(ret, ROWS_NAME_BYTES, "off CPU (thread %u)", tid - ROWS_OFFCPU);
 	else if (tid > ROWS_THREADS)

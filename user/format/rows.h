@@ -12,6 +12,7 @@
 #define FORMAT_ROWS_H
 
 #include "base/ptrarray.h"
+#include "format/fiber_tracks.h"
 #include "session/session.h"
 #include "stream/tracks.h"
 
@@ -20,6 +21,7 @@
 #define ROWS_SITES   200000u   /* of allocations */
 #define ROWS_THREADS 10000000u /* + tid, 0: not known */
 #define ROWS_OFFCPU  20000000u /* + tid: when the thread does not run */
+#define ROWS_FIBERS  30000000u /* + domain, or EBT_NO_DOMAIN, * FIBER_TRACKS + track of fibers */
 /* The pid of events without a known process. Linux has no such pid; viewers hide pid 0. */
 #define ROWS_NO_PID 4194304u
 
@@ -58,9 +60,12 @@ struct row *rows_of_lane(struct rows *r, uint32_t lane, bool *ret_new);
 /* The row of an event: of a loss the row of the losses of its domain, of an EBT_OFFCPU the row of
  * its thread off CPU, of any other event that of its lane. Otherwise as rows_of_lane(). */
 struct row *rows_of(struct rows *r, const struct ebt_event *ev, bool *ret_new);
+/* The row of a track of fibers, whose `user` is its number here. */
+struct row rows_of_fibers(struct rows *r, struct fiber_track *t, bool *ret_new);
 /* Releases the rows and the name of a process that has ended. */
 void rows_forget(struct rows *r, uint32_t process);
-/* "domain 3", "thread 4711", "lost events (domain 3)", "off CPU (thread 4711)". */
+/* "domain 3", "thread 4711", "lost events (domain 3)", "off CPU (thread 4711)", "fibers 0 (domain
+ * 3)". */
 void rows_name(uint32_t tid, char ret[ROWS_NAME_BYTES]);
 
 /* The name to show for a process; p NULL: nothing is known of it. Valid as long as p is. */

@@ -4,9 +4,14 @@
  * that jump, lengths and addresses without sense, ends without begins, processes that are gone.
  * What they write does not matter here; the sanitizers see how.
  */
+#include "codec/eio/eio.h"
+#include "format/chrome/chrome.h"
 #include "format/ebt/trigger.h"
+#include "format/fxt/fxt.h"
 #include "format/ndjson/ndjson.h"
 #include "format/pagetrace.h"
+#include "format/perfetto/perfetto.h"
+#include "format/text/text.h"
 #include "report/pages/map.h"
 #include "report/pages/model/map.h"
 #include "report/pages/pages.h"
@@ -33,6 +38,7 @@ struct run {
 	struct pages_map map;
 	int fd;
 	uint64_t state, ts;
+	bool fibers; /* events of fibers, too */
 };
 
 static uint32_t below(struct run *r, uint32_t n)
@@ -129,6 +135,44 @@ static int make_pagetrace(struct run *r)
 	return pagetrace_new(r->session, r->fd, &r->sink);
 }
 
+static int make_perfetto(struct run *r)
+{
+	r->fibers = true;
+	return perfetto_new(r->session, r->fd, &r->sink);
+}
+
+static int make_chrome(struct run *r)
+{
+	r->fibers = true;
+	return chrome_new(r->session, r->fd, &r->sink);
+}
+
+static int make_fxt(struct run *r)
+{
+	r->fibers = true;
+	return fxt_new(r->session, r->fd, &r->sink);
+}
+
+static int make_text(struct run *r)
+{
+	r->fibers = true;
+	return text_new(r->session, r->fd, &r->sink);
+}
+
+/* Of a program with fibers: ids that come again, payloads of any length. */
+static void make_fiber_event(struct run *r, struct ebt_event *ev)
+{
+	char data[40];
+	ev->kind = (uint16_t)(EBT_UNIT + below(r, 5));
+	ev->id = below(r, EIO_EVENTS);
+	ev->domain = (uint16_t)below(r, 2);
+	ev->arg[0] = below(r, 9) ? below(r, 8) : any(r);
+	memset(data, (int)below(r, 9), sizeof(data));
+	data[0] = (char)below(r, 8);
+	if (ev->kind == EBT_CUSTOM && session_put_blob(r->session, ev, data, below(r, 41)))
+		abort();
+}
+
 static void make_event(struct run *r, struct ebt_event *ret)
 {
 	static const uint16_t kinds[] = {EBT_BEGIN,	 EBT_BEGIN,	EBT_END,
@@ -151,6 +195,10 @@ static void make_event(struct run *r, struct ebt_event *ret)
 		.arg = {any(r), below(r, 3) ? 1 + below(r, 20) : any(r)},
 	};
 	ret->pid = ret->process;
+	if (r->fibers && below(r, 8)) {
+		make_fiber_event(r, ret);
+		return;
+	}
 	struct offcpu o = {.begin_ns = ret->ts - any(r),
 			   .end_ns = ret->ts,
 			   .wait_ns = any(r),
@@ -189,6 +237,10 @@ static int round_of(int (*make)(struct run *r), uint64_t seed)
 	if (r.fd < 0 || session_new(&r.session) || enter_processes(r.session, PROCESSES + 1))
 		abort();
 	for (uint32_t i = 1; i <= PROCESSES; i++)
+		for (uint32_t e = EIO_NONE + 1; e < EIO_EVENTS; e++)
+			processes_set_user_name(&r.session->processes, i, e,
+						eio_event_name((enum eio_event)e));
+	for (uint32_t i = 1; i <= PROCESSES; i++)
 		processes_announce(&r.session->processes, i)->page_bytes = pages[below(&r, 4)];
 	int err = make(&r);
 	if (!err)
@@ -217,5 +269,9 @@ int main(void)
 	test("pages", make_pages);
 	test("pages map", make_map);
 	test("page trace", make_pagetrace);
+	test("fibers in perfetto", make_perfetto);
+	test("fibers in chrome", make_chrome);
+	test("fibers in fxt", make_fxt);
+	test("fibers in text", make_text);
 	return tap_done();
 }

@@ -4,6 +4,7 @@
  * crash, and either says so or writes what it writes otherwise. The allocators are wrapped by the
  * linker (see the Makefile), those inside of libc are not.
  */
+#include "codec/eio/eio.h"
 #include "format/chrome/chrome.h"
 #include "format/ebt/ebt.h"
 #include "format/ebt/trigger.h"
@@ -140,7 +141,10 @@ static int make(const char *name, struct session *s, int fd, struct sink **ret)
 	return stat_new(s, fd, &so, ret);
 }
 
-/* Phases in phases, spans that overlap, values of all kinds, holes, and processes that end. */
+#define OF_EIO(event) (16 + EIO_##event)
+
+/* Phases in phases, spans that overlap, values of all kinds, fibers, holes, and processes that
+ * end. */
 static const struct ebt_event story[] = {
 	{.kind = EBT_BEGIN, .id = 10},
 	{.kind = EBT_BEGIN, .id = 11, .tid = 5, .cpu = 1},
@@ -154,7 +158,23 @@ static const struct ebt_event story[] = {
 	{.kind = EBT_SPAN_END, .id = 3},
 	{.kind = EBT_CUSTOM, .id = 5, .flags = EBT_F_PAYLOAD},
 	{.kind = EBT_ALLOC_SIZES, .flags = EBT_F_PAYLOAD},
+	{.kind = EBT_CUSTOM, .id = OF_EIO(CREATE_OBJ), .flags = EBT_F_PAYLOAD},
+	{.kind = EBT_CUSTOM, .id = OF_EIO(CREATE_FIBER), .flags = EBT_F_PAYLOAD},
+	{.kind = EBT_CUSTOM, .id = OF_EIO(NAME), .flags = EBT_F_PAYLOAD},
+	{.kind = EBT_INT, .id = OF_EIO(FIBER), .arg = {1}},
+	{.kind = EBT_CUSTOM, .id = OF_EIO(CREATE_CC), .flags = EBT_F_PAYLOAD},
+	{.kind = EBT_CUSTOM, .id = OF_EIO(ENTER_SPAN), .flags = EBT_F_PAYLOAD},
+	{.kind = EBT_CUSTOM, .id = OF_EIO(SUSPEND_FIBER), .flags = EBT_F_PAYLOAD},
+	{.kind = EBT_INT, .id = OF_EIO(TRY_GET), .arg = {9}},
+	{.kind = EBT_INT, .id = OF_EIO(FIBER), .arg = {7}},
+	{.kind = EBT_INT, .id = OF_EIO(PUT), .arg = {9}},
+	{.kind = EBT_CUSTOM, .id = OF_EIO(LOG), .flags = EBT_F_PAYLOAD},
+	{.kind = EBT_INT, .id = OF_EIO(FIBER), .arg = {1}},
+	{.kind = EBT_UNIT, .id = OF_EIO(EXIT_SPAN)},
+	{.kind = EBT_INT, .id = OF_EIO(EXIT_FIBER), .arg = {1}},
 	{.kind = EBT_LOST, .arg = {3, 30}},
+	{.kind = EBT_INT, .id = OF_EIO(FIBER), .arg = {8}},
+	{.kind = EBT_CUSTOM, .id = OF_EIO(ENTER_SPAN), .flags = EBT_F_PAYLOAD},
 	{.kind = EBT_DAMAGE, .arg = {64, 2}},
 	{.kind = EBT_PROCESS, .id = EBT_PROCESS_FORK, .arg = {9}, .domain = EBT_NO_DOMAIN},
 	{.kind = EBT_BEGIN, .id = 60 | EBT_UNKNOWN_ID, .domain = EBT_NO_DOMAIN, .tid = 6},
@@ -229,6 +249,9 @@ static int run(const char *name, int fd)
 		snprintf(p->producer, sizeof(p->producer), "ocaml 5.3");
 		for (uint32_t id = 1; id < 5; id++)
 			processes_set_user_name(&s->processes, pid, id, "a user event");
+		for (uint32_t e = EIO_NONE + 1; e < EIO_EVENTS; e++)
+			processes_set_user_name(&s->processes, pid, 16 + e,
+						eio_event_name((enum eio_event)e));
 	}
 	counting = true;
 	int err = !strcmp(name, "pauses")    ? make_pauses(s, fd, &k, &behind)

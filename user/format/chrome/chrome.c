@@ -3,6 +3,7 @@
 
 #include "base/json.h"
 #include "format/derived_tracks.h"
+#include "format/fiber_tracks.h"
 #include "format/json_args.h"
 #include "format/rows.h"
 #include "session/event_stack.h"
@@ -231,6 +232,7 @@ struct chrome {
 	struct tracks *tracks;
 	struct rows rows;
 	struct derived_tracks derived;
+	struct fiber_tracks *fibers;
 	struct chrome_json out;
 	const struct ebt_event *end; /* the event at hand, with which spans may end */
 };
@@ -249,18 +251,21 @@ static int name_process(struct chrome *c, uint32_t process)
 	return 0;
 }
 
+static int name_row(struct chrome *c, uint32_t process, const struct row *row)
+{
+	char name[ROWS_NAME_BYTES];
+	rows_name(row->tid, name);
+	int err = name_process(c, process);
+	chrome_json_metadata(&c->out, "thread_name", row->pid, row->tid, "name", name);
+	return err;
+}
+
 /* The row of the event at hand, named if it is new. NULL: -ENOMEM. */
 static const struct row *use_row(struct chrome *c, const struct ebt_event *ev)
 {
 	bool is_new;
 	const struct row *row = rows_of(&c->rows, ev, &is_new);
-	if (!row || !is_new)
-		return row;
-	char name[ROWS_NAME_BYTES];
-	rows_name(row->tid, name);
-	int err = name_process(c, ev->process);
-	chrome_json_metadata(&c->out, "thread_name", row->pid, row->tid, "name", name);
-	return err ? NULL : row;
+	return row && is_new && name_row(c, ev->process, row) ? NULL : row;
 }
 
 /* The row of a track that has had an event. */
@@ -460,6 +465,120 @@ static void on_forget(void *ctx, struct track *t)
 		rows_forget_span(&((struct chrome *)ctx)->rows, t);
 }
 
+/* An event of a track of fibers: up to its time. 0 or -ENOMEM. */
+static int open_fiber(struct chrome *c, struct fiber_track *t, char phase, const char *name,
+		      uint64_t ts)
+{
+	bool is_new;
+	struct row row = rows_of_fibers(&c->rows, t, &is_new);
+	int err = is_new ? name_row(c, t->process, &row) : 0;
+	/* What is written holds whole events. */
+	if (c->out.buf.cap - c->out.buf.len < EVENT_BYTES)
+		buf_flush(&c->out.buf);
+	chrome_json_open(&c->out, phase, name, FIBER_CATEGORY);
+	chrome_json_row(&c->out, row.pid, row.tid);
+	chrome_json_us(&c->out, "ts", ts);
+	return err;
+}
+
+static void put_fiber_args(struct chrome *c, const struct fiber_slice *s)
+{
+	struct json *j = &c->out.json;
+	chrome_json_open_args(&c->out);
+	if (s->kind == FIBER_SLICE_FIBER)
+		json_key_i64(j, "fiber", s->id);
+	if (s->kind == FIBER_SLICE_FIBER && s->has_context)
+		json_key_i64(j, "context", s->context);
+	if (s->kind == FIBER_SLICE_CONTEXT)
+		json_key_i64(j, "context", s->id);
+	if (s->type)
+		json_key_str(j, "type", s->type);
+	if (s->operation)
+		json_key_str(j, "operation", s->operation);
+	if (rows_cut(s->how))
+		json_key_str(j, "cut", rows_cut(s->how));
+	chrome_json_close_args(&c->out);
+}
+
+/* Some readers match an end with its begin by name and args. */
+static int on_fiber_begin(void *ctx, struct fiber_track *t, const struct fiber_slice *s)
+{
+	struct chrome *c = ctx;
+	int err = open_fiber(c, t, 'B', s->name, s->begin_ns);
+	put_fiber_args(c, s);
+	return err;
+}
+
+static int on_fiber_end(void *ctx, struct fiber_track *t, const struct fiber_slice *s)
+{
+	struct chrome *c = ctx;
+	struct fiber_slice begun = *s;
+	begun.how = TRACK_ENDED;
+	if (rows_cut(s->how)) {
+		open_fiber(c, t, 'i', "cut", s->end_ns);
+		json_key_str(&c->out.json, "s", "t");
+		put_fiber_args(c, s);
+	}
+	int err = open_fiber(c, t, 'E', s->name, s->end_ns);
+	put_fiber_args(c, &begun);
+	return err;
+}
+
+/* An end of an arrow. */
+static int put_arrow(struct chrome *c, struct fiber_track *t, char phase, uint64_t ts,
+		     uint64_t arrow)
+{
+	int err = open_fiber(c, t, phase, "put", ts);
+	json_key_u64(&c->out.json, "id", arrow);
+	if (phase == 'f')
+		json_key_str(&c->out.json, "bp", "e");
+	chrome_json_open_args(&c->out);
+	chrome_json_close_args(&c->out);
+	return err;
+}
+
+static int on_fiber_whole(void *ctx, struct fiber_track *t, const struct fiber_slice *s)
+{
+	struct chrome *c = ctx;
+	int err = open_fiber(c, t, 'X', s->name, s->begin_ns);
+	chrome_json_us(&c->out, "dur", s->end_ns - s->begin_ns);
+	put_fiber_args(c, s);
+	return !err && s->arrow ? put_arrow(c, t, 'f', s->begin_ns, s->arrow) : err;
+}
+
+static int on_fiber_note(void *ctx, struct fiber_track *t, const struct ebt_event *ev,
+			 const char *text)
+{
+	struct chrome *c = ctx;
+	int err = open_fiber(c, t, 'i', text, ev->ts);
+	json_key_str(&c->out.json, "s", "t");
+	chrome_json_open_args(&c->out);
+	chrome_json_close_args(&c->out);
+	return err;
+}
+
+static int on_fiber_put(void *ctx, struct fiber_track *t, const struct ebt_event *ev,
+			uint64_t arrow, unsigned count)
+{
+	int err = 0;
+	for (unsigned i = 0; i < count && !err; i++)
+		err = put_arrow(ctx, t, 's', ev->ts, arrow + i);
+	return err;
+}
+
+static const struct fiber_tracks_visitor fiber_visitor = {.begin = on_fiber_begin,
+							  .end = on_fiber_end,
+							  .whole = on_fiber_whole,
+							  .note = on_fiber_note,
+							  .put = on_fiber_put};
+
+/* An event that may cut phases, spans and fibers. */
+static int push_cut(struct chrome *c, const struct ebt_event *ev)
+{
+	int err = fiber_tracks_event(c->fibers, ev);
+	return err ? err : tracks_push(c->tracks, ev);
+}
+
 static int put_event(struct chrome *c, const struct ebt_event *ev)
 {
 	int err;
@@ -469,25 +588,32 @@ static int put_event(struct chrome *c, const struct ebt_event *ev)
 	switch (ev->kind) {
 	case EBT_BEGIN:
 	case EBT_END:
+		return tracks_push(c->tracks, ev);
 	case EBT_SPAN_BEGIN:
 	case EBT_SPAN_END:
-		return tracks_push(c->tracks, ev);
+		err = tracks_push(c->tracks, ev);
+		return err ? err : fiber_tracks_event(c->fibers, ev);
 	case EBT_COUNTER:
 		put_counter(c, ev, row);
 		return 0;
 	case EBT_LOST:
-		err = tracks_push(c->tracks, ev);
+		err = push_cut(c, ev);
 		put_lost(c, ev, row);
 		return err;
 	case EBT_OFFCPU:
 		chrome_json_offcpu(&c->out, ev, row);
 		return 0;
 	case EBT_PROCESS:
-		err = tracks_push(c->tracks, ev);
+		err = push_cut(c, ev);
 		if (!err)
 			err = name_process(c, ev->process);
 		chrome_json_instant(&c->out, ev, row);
 		return err;
+	case EBT_UNIT:
+	case EBT_INT:
+	case EBT_CUSTOM:
+		chrome_json_instant(&c->out, ev, row);
+		return fiber_tracks_event(c->fibers, ev);
 	default:
 		chrome_json_instant(&c->out, ev, row);
 		return derived_tracks_event(&c->derived, ev);
@@ -580,7 +706,10 @@ static int chrome_end(struct sink *k)
 	const struct session *s = c->session;
 	if (!c->out.started)
 		put_header(c);
-	int err = tracks_end(c->tracks, s->run_end.known ? s->run_end.ns : s->totals.last_ns);
+	uint64_t end_ns = s->run_end.known ? s->run_end.ns : s->totals.last_ns;
+	int err = fiber_tracks_end(c->fibers, end_ns);
+	if (!err)
+		err = tracks_end(c->tracks, end_ns);
 	for (const struct process *p = NULL; !err && (p = processes_next(&s->processes, p));)
 		err = name_process(c, p->index);
 	if (!err)
@@ -597,6 +726,7 @@ static void chrome_free(struct sink *k)
 	tracks_free(c->tracks);
 	rows_done(&c->rows);
 	derived_tracks_done(&c->derived);
+	fiber_tracks_free(c->fibers);
 	chrome_json_done(&c->out);
 	free(c);
 }
@@ -606,7 +736,10 @@ static int chrome_forget(struct sink *k, uint32_t process)
 	struct chrome *c = (struct chrome *)k;
 	if (!c->out.started)
 		put_header(c);
-	int err = tracks_forget(c->tracks, process, c->session->totals.last_ns);
+	uint64_t last_ns = c->session->totals.last_ns;
+	int err = fiber_tracks_forget(c->fibers, process, last_ns);
+	if (!err)
+		err = tracks_forget(c->tracks, process, last_ns);
 	if (!err)
 		err = derived_tracks_forget(&c->derived, process);
 	if (!err && rows_has_pid(&c->rows, process))
@@ -637,6 +770,8 @@ int chrome_new(const struct session *s, int fd, struct sink **ret)
 	c->session = s;
 	rows_init(&c->rows, s);
 	int err = derived_tracks_init(&c->derived, s, &derived_visitor, c);
+	if (!err)
+		err = fiber_tracks_new(s, &fiber_visitor, c, &c->fibers);
 	if (!err)
 		err = tracks_new(&s->processes, &visitor, c, &c->tracks);
 	if (!err)

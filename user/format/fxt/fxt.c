@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "format/fxt/fxt.h"
 
+#include "format/fiber_tracks.h"
 #include "format/fxt/args.h"
 #include "format/fxt/spans.h"
 #include "format/rows.h"
@@ -24,6 +25,7 @@ struct fxt {
 	const struct session *session;
 	struct tracks *tracks;
 	struct fxt_spans spans;
+	struct fiber_tracks *fibers;
 	struct rows rows;
 	struct buf buf;
 	struct fxt_record record;
@@ -301,24 +303,134 @@ static void on_forget(void *ctx, struct track *t)
 		rows_forget_span(&f->rows, t);
 }
 
+/* Opens an event of a track of fibers. */
+static int open_fiber(struct fxt *f, struct fiber_track *t, enum fxt_event_type type,
+		      const char *text, uint64_t ts)
+{
+	bool is_new;
+	struct row row = rows_of_fibers(&f->rows, t, &is_new);
+	struct fxt_thread thread;
+	struct fxt_string category, name;
+	int err = thread_of(f, t->process, &row, is_new, &thread);
+	if (err)
+		return err;
+	fxt_record_literal(&f->record, FIBER_CATEGORY, &category);
+	fxt_record_string(&f->record, text, &name);
+	fxt_record_event(&f->record, type, ts, &thread, &category, &name);
+	return 0;
+}
+
+static int put_slice(struct fxt *f, struct fiber_track *t, enum fxt_event_type type,
+		     const struct fiber_slice *s)
+{
+	struct fxt_record *r = &f->record;
+	int err =
+		open_fiber(f, t, type, s->name, type == FXT_DURATION_END ? s->end_ns : s->begin_ns);
+	if (err)
+		return err;
+	if (type == FXT_DURATION_BEGIN && s->kind == FIBER_SLICE_FIBER)
+		fxt_record_i64(r, "fiber", s->id);
+	if (type == FXT_DURATION_BEGIN && s->kind == FIBER_SLICE_FIBER && s->has_context)
+		fxt_record_i64(r, "context", s->context);
+	if (type == FXT_DURATION_BEGIN && s->kind == FIBER_SLICE_CONTEXT)
+		fxt_record_i64(r, "context", s->id);
+	if (type == FXT_DURATION_BEGIN && s->type)
+		fxt_record_name(r, "type", s->type);
+	if (s->operation)
+		fxt_record_name(r, "operation", s->operation);
+	if (type != FXT_DURATION_BEGIN && rows_cut(s->how))
+		fxt_record_name(r, "cut", rows_cut(s->how));
+	if (type == FXT_DURATION_COMPLETE)
+		fxt_record_word(r, s->end_ns);
+	fxt_record_close(r);
+	return f->buf.err;
+}
+
+static int on_fiber_begin(void *ctx, struct fiber_track *t, const struct fiber_slice *s)
+{
+	return put_slice(ctx, t, FXT_DURATION_BEGIN, s);
+}
+
+static int on_fiber_end(void *ctx, struct fiber_track *t, const struct fiber_slice *s)
+{
+	return put_slice(ctx, t, FXT_DURATION_END, s);
+}
+
+/* An end of an arrow. */
+static int put_arrow(struct fxt *f, struct fiber_track *t, enum fxt_event_type type, uint64_t ts,
+		     uint64_t arrow)
+{
+	int err = open_fiber(f, t, type, "put", ts);
+	if (err)
+		return err;
+	fxt_record_word(&f->record, arrow);
+	fxt_record_close(&f->record);
+	return 0;
+}
+
+static int on_fiber_whole(void *ctx, struct fiber_track *t, const struct fiber_slice *s)
+{
+	int err = put_slice(ctx, t, FXT_DURATION_COMPLETE, s);
+	return !err && s->arrow ? put_arrow(ctx, t, FXT_FLOW_END, s->begin_ns, s->arrow) : err;
+}
+
+static int on_fiber_note(void *ctx, struct fiber_track *t, const struct ebt_event *ev,
+			 const char *text)
+{
+	struct fxt *f = ctx;
+	int err = open_fiber(f, t, FXT_INSTANT, text, ev->ts);
+	if (!err)
+		fxt_record_close(&f->record);
+	return err;
+}
+
+static int on_fiber_put(void *ctx, struct fiber_track *t, const struct ebt_event *ev,
+			uint64_t arrow, unsigned count)
+{
+	int err = 0;
+	for (unsigned i = 0; i < count && !err; i++)
+		err = put_arrow(ctx, t, FXT_FLOW_BEGIN, ev->ts, arrow + i);
+	return err;
+}
+
+static const struct fiber_tracks_visitor fiber_visitor = {.begin = on_fiber_begin,
+							  .end = on_fiber_end,
+							  .whole = on_fiber_whole,
+							  .note = on_fiber_note,
+							  .put = on_fiber_put};
+
+/* An event that may cut phases, spans and fibers. */
+static int push_cut(struct fxt *f, const struct ebt_event *ev)
+{
+	int err = fiber_tracks_event(f->fibers, ev);
+	return err ? err : tracks_push(f->tracks, ev);
+}
+
 static int put_event(struct fxt *f, const struct ebt_event *ev)
 {
 	int err;
 	switch (ev->kind) {
 	case EBT_BEGIN:
 	case EBT_END:
+		return tracks_push(f->tracks, ev);
 	case EBT_SPAN_BEGIN:
 	case EBT_SPAN_END:
-		return tracks_push(f->tracks, ev);
+		err = tracks_push(f->tracks, ev);
+		return err ? err : fiber_tracks_event(f->fibers, ev);
+	case EBT_UNIT:
+	case EBT_INT:
+	case EBT_CUSTOM:
+		err = put_instant(f, ev);
+		return err ? err : fiber_tracks_event(f->fibers, ev);
 	case EBT_COUNTER:
 		return put_counter(f, ev);
 	case EBT_OFFCPU:
 		return put_offcpu(f, ev);
 	case EBT_LOST:
-		err = tracks_push(f->tracks, ev);
+		err = push_cut(f, ev);
 		return err ? err : put_lost(f, ev);
 	case EBT_PROCESS:
-		err = tracks_push(f->tracks, ev);
+		err = push_cut(f, ev);
 		if (!err)
 			err = name_process(f, ev->process);
 		return err ? err : put_instant(f, ev);
@@ -400,7 +512,9 @@ static int fxt_end(struct sink *k)
 	uint64_t end_ns = s->run_end.known ? s->run_end.ns : s->totals.last_ns;
 	if (!f->started)
 		start(f);
-	int err = tracks_end(f->tracks, end_ns);
+	int err = fiber_tracks_end(f->fibers, end_ns);
+	if (!err)
+		err = tracks_end(f->tracks, end_ns);
 	for (const struct process *p = NULL; !err && (p = processes_next(&s->processes, p));)
 		err = name_process(f, p->index);
 	if (!err)
@@ -413,6 +527,7 @@ static void fxt_free(struct sink *k)
 {
 	struct fxt *f = (struct fxt *)k;
 	tracks_free(f->tracks);
+	fiber_tracks_free(f->fibers);
 	rows_done(&f->rows);
 	name_slots_done(&f->slots);
 	fxt_record_done(&f->record);
@@ -425,7 +540,10 @@ static int fxt_forget(struct sink *k, uint32_t process)
 	struct fxt *f = (struct fxt *)k;
 	if (!f->started)
 		start(f);
-	int err = tracks_forget(f->tracks, process, f->session->totals.last_ns);
+	uint64_t last_ns = f->session->totals.last_ns;
+	int err = fiber_tracks_forget(f->fibers, process, last_ns);
+	if (!err)
+		err = tracks_forget(f->tracks, process, last_ns);
 	if (!err && rows_has_pid(&f->rows, process))
 		err = name_process(f, process);
 	rows_forget(&f->rows, process);
@@ -457,6 +575,8 @@ int fxt_new(const struct session *s, int fd, struct sink **ret)
 	fxt_spans_init(&f->spans, put_phase, f, s->stacks);
 	name_slots_init(&f->slots, s);
 	int err = tracks_new(&s->processes, &visitor, f, &f->tracks);
+	if (!err)
+		err = fiber_tracks_new(s, &fiber_visitor, f, &f->fibers);
 	if (!err)
 		err = fxt_record_init(&f->record, &f->buf);
 	if (!err)

@@ -40,6 +40,8 @@ enum fxt_event_type {
 	FXT_DURATION_COMPLETE = 4,
 	FXT_ASYNC_BEGIN = 5,
 	FXT_ASYNC_END = 7,
+	FXT_FLOW_BEGIN = 8,
+	FXT_FLOW_END = 10,
 };
 enum fxt_object_type { FXT_PROCESS_OBJECT = 1, FXT_THREAD_OBJECT = 2 };
 

@@ -54,6 +54,8 @@ enum {
 	EVENT_NAME_IID = 10,
 	EVENT_TRACK = 11,
 	EVENT_COUNTER_VALUE = 30,
+	EVENT_FLOW = 47,
+	EVENT_FLOW_ENDS = 48,
 	EVENT_CALLSTACK_IID = 56,
 };
 enum {
@@ -393,6 +395,16 @@ void packets_note_stack(struct packets *p, uint32_t iid)
 	proto_put_u64(&p->one, NOTE_STRING_IID, iid);
 	proto_close(&p->one, opened);
 	proto_put_u64(&p->one, EVENT_CALLSTACK_IID, iid);
+}
+
+void packets_flow_begin(struct packets *p, uint64_t flow)
+{
+	proto_put_fixed64(&p->one, EVENT_FLOW, flow);
+}
+
+void packets_flow_end(struct packets *p, uint64_t flow)
+{
+	proto_put_fixed64(&p->one, EVENT_FLOW_ENDS, flow);
 }
 
 void packets_note_bytes(struct packets *p, const void *data, size_t len)

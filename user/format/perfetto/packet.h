@@ -141,6 +141,9 @@ void packets_note_true(struct packets *p, uint32_t note);
 void packets_note_text(struct packets *p, uint32_t note, const char *text);
 /* A stack by its number, of a Callstack and of the text of a note. */
 void packets_note_stack(struct packets *p, uint32_t iid);
+/* An arrow with a number, unique in the trace, begins at the event, or ends there. */
+void packets_flow_begin(struct packets *p, uint64_t flow);
+void packets_flow_end(struct packets *p, uint64_t flow);
 /* As text if it is text, and as hexadecimal digits. */
 void packets_note_bytes(struct packets *p, const void *data, size_t len);
 /* An array of words of the machine. */

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "format/derived_tracks.h"
+#include "format/perfetto/fibers.h"
 #include "format/perfetto/packet.h"
 #include "format/perfetto/stacks.h"
 #include "format/perfetto/tracks.h"
@@ -21,7 +22,7 @@
 struct perfetto_args {
 	const struct session *session;
 	struct packets *packets;
-	uint32_t notes[EBT_KINDS][KINDS_ARGS]; /* of each argument; 0: none yet */
+	uint32_t notes[EVENT_ARGS_LISTS][KINDS_ARGS]; /* of each argument; 0: none yet */
 };
 
 /* Initialises zeroed memory; both pointers are kept. */
@@ -47,11 +48,12 @@ static void note_payload(struct perfetto_args *f, const struct ebt_event *ev,
 /* Writes the names of the event's arguments, before the packet that has them is opened. */
 static void perfetto_args_know(struct perfetto_args *f, const struct ebt_event *ev)
 {
-	const struct kind *kind = kinds_get(ev->kind);
-	uint32_t *notes = f->notes[ev->kind % EBT_KINDS];
-	for (size_t i = 0; kind->args[i].name; i++)
+	unsigned list;
+	const struct kinds_arg *args = event_args_list(f->session, ev, &list);
+	uint32_t *notes = f->notes[list];
+	for (size_t i = 0; args[i].name; i++)
 		if (!packets_know_note(f->packets, notes[i]))
-			notes[i] = packets_intern_note(f->packets, kind->args[i].name);
+			notes[i] = packets_intern_note(f->packets, args[i].name);
 }
 
 static void note_arg(struct packets *p, uint32_t note, const struct event_arg *a)
@@ -88,13 +90,17 @@ static void note_arg(struct packets *p, uint32_t note, const struct event_arg *a
 
 static void perfetto_args_note(struct perfetto_args *f, const struct ebt_event *ev)
 {
-	const struct kind *kind = kinds_get(ev->kind);
-	const uint32_t *note = f->notes[ev->kind % EBT_KINDS];
+	enum kinds_payload rest = event_args_rest(f->session, ev);
+	unsigned list;
+	event_args_list(f->session, ev, &list);
+	const uint32_t *note = f->notes[list];
 	struct event_arg arg;
 	for (unsigned at = 0; event_args_next(f->session, ev, &at, &arg);)
 		note_arg(f->packets, note[at - 1], &arg);
-	if (kind->payload == KINDS_PAYLOAD_words || kind->payload == KINDS_PAYLOAD_bytes)
-		note_payload(f, ev, kind->payload);
+	if (rest == KINDS_PAYLOAD_words || rest == KINDS_PAYLOAD_bytes)
+		note_payload(f, ev, rest);
+	else if (ev->flags & EBT_F_CUT && kinds_get(ev->kind)->payload == KINDS_PAYLOAD_bytes)
+		packets_note_true(f->packets, PACKET_NOTE_TRUNCATED);
 }
 
 struct perfetto {
@@ -107,6 +113,7 @@ struct perfetto {
 	struct tracks *spans;
 	struct perfetto_tracks tracks;
 	struct derived_tracks derived;
+	struct perfetto_fibers fibers;
 	struct packet_uuid sites; /* the track of the biggest sites */
 	unsigned site_count;	  /* slices that it has open */
 	struct lost lost;	  /* of an unknown process */
@@ -193,12 +200,6 @@ static inline int on_begin(void *ctx, struct track *t, struct track_span *s, uns
 static inline int on_end(void *ctx, struct track *t, const struct track_span *s, unsigned depth,
 			 uint64_t end_ns, enum track_end how)
 {
-	static const char *const why[] = {
-		[TRACK_OUTER] = "ended with what is around it",
-		[TRACK_LOST] = "lost",
-		[TRACK_PROCESS] = "process ended",
-		[TRACK_UNFINISHED] = "unfinished",
-	};
 	struct perfetto *f = ctx;
 	struct packets *p = &f->packets;
 	(void)s, (void)depth;
@@ -215,8 +216,8 @@ static inline int on_end(void *ctx, struct track *t, const struct track_span *s,
 	packets_begin(p, PACKET_SLICE_END, end_ns, uuid, 0);
 	if (has_args)
 		perfetto_args_note(&f->args, f->end);
-	if (why[how])
-		packets_note_text(p, PACKET_NOTE_CUT, why[how]);
+	if (perfetto_tracks_cut(how))
+		packets_note_text(p, PACKET_NOTE_CUT, perfetto_tracks_cut(how));
 	if (f->late && how <= TRACK_OUTER)
 		packets_note_true(p, PACKET_NOTE_LATE);
 	packets_end(p);
@@ -395,6 +396,13 @@ static int put_phase(struct perfetto *f, const struct ebt_event *ev)
 	return tracks_push_inline(f->spans, lane->phases, ev, &visitor, f);
 }
 
+/* An event that may cut phases, spans and fibers. */
+static int push_cut(struct perfetto *f, const struct ebt_event *ev)
+{
+	int err = fiber_tracks_event(f->fibers.tracks, ev);
+	return err ? err : tracks_push(f->spans, ev);
+}
+
 static int one_event(struct perfetto *f, const struct ebt_event *ev)
 {
 	int err;
@@ -408,13 +416,19 @@ static int one_event(struct perfetto *f, const struct ebt_event *ev)
 		return put_counter(f, ev);
 	case EBT_SPAN_BEGIN:
 	case EBT_SPAN_END:
-		return tracks_push(f->spans, ev);
-	case EBT_LOST:
 		err = tracks_push(f->spans, ev);
+		return err ? err : fiber_tracks_event(f->fibers.tracks, ev);
+	case EBT_LOST:
+		err = push_cut(f, ev);
 		return err ? err : put_lost(f, ev);
 	case EBT_PROCESS:
-		err = tracks_push(f->spans, ev);
+		err = push_cut(f, ev);
 		return err ? err : put_process(f, ev);
+	case EBT_UNIT:
+	case EBT_INT:
+	case EBT_CUSTOM:
+		err = put_instant(f, ev);
+		return err ? err : fiber_tracks_event(f->fibers.tracks, ev);
 	case EBT_DAMAGE:
 		return put_process(f, ev);
 	case EBT_OFFCPU:
@@ -513,7 +527,9 @@ static int perfetto_end(struct sink *k)
 	uint64_t end_ns = s->run_end.ns > last_ns ? s->run_end.ns : last_ns;
 	begin_trace(f, end_ns);
 	f->late = false;
-	int err = tracks_end(f->spans, end_ns);
+	int err = fiber_tracks_end(f->fibers.tracks, end_ns);
+	if (!err)
+		err = tracks_end(f->spans, end_ns);
 	if (!err)
 		err = derived_tracks_end(&f->derived);
 	end_sites(f);
@@ -529,6 +545,7 @@ static void perfetto_free(struct sink *k)
 	tracks_free(f->spans);
 	perfetto_tracks_done(&f->tracks);
 	derived_tracks_done(&f->derived);
+	perfetto_fibers_done(&f->fibers);
 	perfetto_stacks_done(&f->stacks);
 	packets_done(&f->packets);
 	free(f);
@@ -538,7 +555,10 @@ static int perfetto_forget(struct sink *k, uint32_t process)
 {
 	struct perfetto *f = (struct perfetto *)k;
 	f->late = false;
-	int err = tracks_forget(f->spans, process, f->session->totals.last_ns);
+	uint64_t last_ns = f->session->totals.last_ns;
+	int err = fiber_tracks_forget(f->fibers.tracks, process, last_ns);
+	if (!err)
+		err = tracks_forget(f->spans, process, last_ns);
 	if (!err)
 		err = derived_tracks_forget(&f->derived, process);
 	perfetto_tracks_forget(&f->tracks, process);
@@ -571,6 +591,8 @@ int perfetto_new(const struct session *s, int fd, struct sink **ret)
 	perfetto_stacks_init(&f->stacks, s, &f->packets);
 	perfetto_tracks_init(&f->tracks, s, &f->packets);
 	err = derived_tracks_init(&f->derived, s, &derived_visitor, f);
+	if (!err)
+		err = perfetto_fibers_init(&f->fibers, s, &f->packets);
 	if (!err)
 		err = tracks_new(&s->processes, &visitor, f, &f->spans);
 	if (err) {

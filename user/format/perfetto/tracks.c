@@ -196,6 +196,17 @@ struct perfetto_lane *perfetto_tracks_lane(struct perfetto_tracks *t, const stru
 	return lane;
 }
 
+const char *perfetto_tracks_cut(enum track_end how)
+{
+	static const char *const why[] = {
+		[TRACK_OUTER] = "ended with what is around it",
+		[TRACK_LOST] = "lost",
+		[TRACK_PROCESS] = "process ended",
+		[TRACK_UNFINISHED] = "unfinished",
+	};
+	return why[how];
+}
+
 uint32_t perfetto_tracks_name(struct perfetto_tracks *t, const struct ebt_event *ev)
 {
 	bool is_new;

@@ -13,6 +13,7 @@
 #include "format/derived.h"
 #include "format/perfetto/packet.h"
 #include "stream/name_slots.h"
+#include "stream/tracks.h"
 
 /* What a track is for: a part of its uuid. Only ever appended to. */
 enum use {
@@ -24,6 +25,7 @@ enum use {
 	USE_LOST = 5,
 	USE_MEMORY = 6,
 	USE_OFFCPU = 7,
+	USE_FIBERS = 8,
 };
 
 /* A track of lost intervals; they must not overlap to be seen. */
@@ -118,6 +120,8 @@ struct perfetto_child *perfetto_tracks_child(struct perfetto_tracks *t, struct p
 const struct packet_uuid *perfetto_tracks_offcpu(struct perfetto_tracks *t,
 						 struct perfetto_lane *lane,
 						 const struct ebt_event *ev);
+/* Why a slice ended without an event of its own; NULL: it had one. Static. */
+const char *perfetto_tracks_cut(enum track_end how);
 /* The number of the event's name. */
 uint32_t perfetto_tracks_name(struct perfetto_tracks *t, const struct ebt_event *ev);
 
