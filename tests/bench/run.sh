@@ -121,7 +121,7 @@ calc() { awk "BEGIN { printf \"%.3f\", $1 }"; }
 
 make_ring_files
 for ((round = 0; round < ROUNDS; round++)); do
-	for b in probes cursor "marker_$(uname -m)" pipeline; do
+	for b in probes cursor "marker_$(uname -m)" pipeline eio; do
 		"$O/tests/bench/bench_$b" >>"$out" || failed "bench_$b failed"
 	done
 	bench_ocaml

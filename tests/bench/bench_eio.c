@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What an event of a real Eio program costs from the words of its ring on: reading it, its payload
+ * in the session, its meaning, and following the fibers. And, without the ring, the same for the
+ * sums of fibers. One round, JSON lines.
+ */
+#include "report/spans/model/fibers.h"
+
+#include <ebtrace/cursor.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#define RING   "tests/data/eio/net.events.xz"
+#define EVENTS 2000000u
+
+struct bench {
+	struct session *session;
+	struct fibers *fibers; /* one of both */
+	struct fibers_times *times;
+	uint32_t process;
+	uint64_t ts; /* added to times, so that those of a round follow those of the one before */
+	size_t events;
+};
+
+static const struct fibers_visitor quiet;
+
+/* Of this thread. */
+static double cpu_ns(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
+}
+
+static int on_event(const struct ebt_event *event, const void *payload, size_t bytes, void *ctx)
+{
+	struct bench *b = ctx;
+	struct ebt_event ev = *event;
+	ev.process = b->process;
+	ev.ts += b->ts;
+	if (payload && session_put_blob(b->session, &ev, payload, bytes))
+		return -1;
+	int err = b->fibers ? fibers_push(b->fibers, &ev) : fibers_times_event(b->times, &ev);
+	session_drop_event(b->session, &ev);
+	b->events++;
+	return err;
+}
+
+static int on_done(void *ctx, const struct fiber_times *t)
+{
+	(void)ctx, (void)t;
+	return 0;
+}
+
+/* Reads the ring once. The CPU time of it without that of opening the file; < 0: it failed. */
+static double round_ns(struct bench *b, int fd)
+{
+	struct ebt_cursor *c;
+	if (ebt_cursor_open_fd(dup(fd), RING, EBT_RELEASE_OCAML_5_3, &c, NULL))
+		return -1;
+	for (uint32_t id = 0; id < 64; id++) {
+		const char *name = ebt_cursor_user_name(c, id);
+		if (name && processes_set_user_name(&b->session->processes, b->process, id, name))
+			return -1;
+	}
+	double t = cpu_ns();
+	ssize_t n = ebt_cursor_poll(c, on_event, b, 0);
+	t = cpu_ns() - t;
+	ebt_cursor_close(c);
+	b->ts += 1000000000;
+	return n < 0 ? -1 : t;
+}
+
+static int bench(int fd, const char *name, bool sums)
+{
+	struct bench b = {0};
+	double ns = 0;
+	if (session_new(&b.session) || processes_of(&b.session->processes, 1, &b.process) ||
+	    (sums ? fibers_times_new(b.session, on_done, &b, &b.times)
+		  : fibers_new(b.session, &quiet, &b, &b.fibers)))
+		return 1;
+	while (b.events < EVENTS) {
+		double round = round_ns(&b, fd);
+		if (round < 0)
+			return 1;
+		ns += round;
+	}
+	printf("{\"name\":\"%s\",\"unit\":\"ns/event\",\"ours\":%.1f,\"goal\":60}\n", name,
+	       ns / (double)b.events);
+	fibers_free(b.fibers);
+	fibers_times_free(b.times);
+	session_free(b.session);
+	return 0;
+}
+
+int main(void)
+{
+	FILE *unpacked = tmpfile(), *p = popen("xz -dc " RING, "r");
+	static char block[1 << 20];
+	size_t n;
+	off_t at = 0;
+	if (!unpacked || !p)
+		return 1;
+	while ((n = fread(block, 1, sizeof(block), p)) > 0)
+		if (pwrite(fileno(unpacked), block, n, (at += (off_t)n) - (off_t)n) != (ssize_t)n)
+			return 1;
+	if (pclose(p) || bench(fileno(unpacked), "eio_read", false) ||
+	    bench(fileno(unpacked), "eio_sums", true)) {
+		fputs("bench_eio: no result\n", stderr);
+		return 1;
+	}
+	return 0;
+}
