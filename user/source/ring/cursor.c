@@ -26,14 +26,14 @@ struct ebt_cursor {
 	uint32_t pid;
 	uint32_t process; /* the `process` of events */
 
-	/* poll and read; dec and buf are made when the first of them is called */
+	/* poll and read; dec, buf and stash are made when the first of them is called */
 	struct ring_decoder *dec;
 	uint32_t repairs_reported;
 	uint32_t turn;
 	struct ring_batch batch; /* of ring `turn`, in buf */
 	uint64_t *buf;
 	uint32_t stash_next, stash_n;
-	struct ebt_event stash[STASH_EVENTS];
+	struct ebt_event *stash; /* STASH_EVENTS */
 	char name[EBT_RING_NAME_BYTES];
 };
 
@@ -52,7 +52,7 @@ uint64_t cursor_ringless(const struct ebt_cursor *c)
 
 const struct cursor_ring *cursor_ring(const struct ebt_cursor *c, uint32_t domain)
 {
-	return &c->reader.ring[domain];
+	return ring_reader_ring(&c->reader, domain);
 }
 
 void cursor_set_process(struct ebt_cursor *c, uint32_t process)
@@ -140,7 +140,8 @@ static int make_decoders(struct ebt_cursor *c)
 static int next_batch(struct ebt_cursor *c)
 {
 	/* a record cut by the end of the buffer is fetched again, whole */
-	c->reader.ring[c->turn].pos -= c->batch.n;
+	if (c->batch.n)
+		c->reader.ring[c->turn].pos -= c->batch.n;
 	bool used = c->batch.words;
 	c->batch = (struct ring_batch){0};
 	if (used)
@@ -221,7 +222,8 @@ ssize_t ebt_cursor_read(struct ebt_cursor *c, struct ebt_event *ev, size_t cap)
 		return cap ? next_events(c, ev, cap, &updated) : 0;
 	/* a poll that was ended by its callback left these */
 	size_t n = left < cap ? left : cap;
-	memcpy(ev, c->stash + c->stash_next, n * sizeof(*ev));
+	if (n)
+		memcpy(ev, c->stash + c->stash_next, n * sizeof(*ev));
 	c->stash_next += (uint32_t)n;
 	return (ssize_t)n;
 }
@@ -236,6 +238,8 @@ ssize_t ebt_cursor_poll(struct ebt_cursor *c, ebt_event_fn *fn, void *ctx, size_
 	ssize_t done = 0;
 	bool updated = false;
 
+	if (!c->stash && !(c->stash = malloc(STASH_EVENTS * sizeof(*c->stash))))
+		return -ENOMEM;
 	while (!max || (size_t)done < max) {
 		if (c->stash_next == c->stash_n) {
 			size_t room = max ? max - (size_t)done : STASH_EVENTS;
@@ -323,6 +327,7 @@ void ebt_cursor_close(struct ebt_cursor *c)
 	ring_reader_done(&c->reader);
 	free(c->dec);
 	free(c->buf);
+	free(c->stash);
 	free(c);
 }
 

@@ -43,11 +43,12 @@ int cursor_update(struct ebt_cursor *c, bool all);
 /* The number of rings up to the last one that was found in use. */
 uint32_t cursor_used(const struct ebt_cursor *c);
 
-/* Memory of the cursor without that of ebt_cursor_poll() and ebt_cursor_read(). */
+/* Memory of the cursor without that of ebt_cursor_poll() and ebt_cursor_read(), at most. */
 size_t cursor_bytes(const struct ebt_cursor *c);
 /* Bytes of the file that have been touched, so that they are in its writer's memory. */
 uint64_t cursor_touched_bytes(const struct ebt_cursor *c);
-/* State of a ring; domain < max_domains. A ring that was never used has tail 0. */
+/* State of a ring; domain < max_domains. A ring that was never used has tail 0. Valid until the next
+ * look. */
 const struct cursor_ring *cursor_ring(const struct ebt_cursor *c, uint32_t domain);
 /* Events so far of threads that found no free ring: they are in no ring, and lost. */
 uint64_t cursor_ringless(const struct ebt_cursor *c);

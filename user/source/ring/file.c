@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "proc/process.h"
 #include "session/versions.h"
 
@@ -38,9 +39,7 @@ int ring_file_new(struct ebt_cursor *c, const char *name, uint32_t process, bool
 	f->counted = cursor_ext(c) != NULL;
 	cursor_set_process(c, process);
 	f->name = strdup(name);
-	f->rings = calloc(cursor_layout(c)->max_domains, sizeof(*f->rings));
-	f->named = calloc(EBT_RING_NAMES / 8, 1);
-	if (!f->name || !f->rings || !f->named) {
+	if (!f->name || !array_room(f->rings, f->watches, 0)) {
 		ring_file_free(f);
 		return -ENOMEM;
 	}
@@ -104,13 +103,14 @@ bool ring_file_update(struct ring_file *f, uint64_t update_ns, struct ring_fill 
 	/* Of a file at rest one look is enough, and the end must not chase a writer. */
 	int looked = f->last_update ? 1 : cursor_update(f->cursor, whole);
 	f->last_update = !f->live;
-	if (looked < 0) {
+	uint32_t used = cursor_used(f->cursor);
+	if (looked < 0 || (used && !array_room(f->rings, f->watches, used - 1))) {
 		/* Truncated, or unreadable: fetched words are delivered, the rest is lost. */
 		ring_file_damage(f, l->headers_offset,
 				 "the headers of the rings, found the end of the file", NULL);
 		return false;
 	}
-	for (; f->used < cursor_used(f->cursor); f->used++)
+	for (; f->used < used; f->used++)
 		f->rings[f->used].safe_ns = f->rings[f->used].update_ns = f->whole_ns;
 	struct ring_fill of_file = {.rate = f->rate / 2};
 	f->whole_ns = looked ? update_ns : f->whole_ns;
@@ -196,11 +196,13 @@ bool ring_file_ringless(const struct ring_file *f, uint64_t update_ns, struct ri
 
 int ring_file_learn(struct ring_file *f, struct session *s, uint32_t id)
 {
-	if (id >= EBT_RING_NAMES || (f->named[id / 8] & 1 << id % 8))
+	if (id >= EBT_RING_NAMES || (f->named && f->named[id / 8] & 1 << id % 8))
 		return 0;
 	const char *name = ebt_cursor_user_name(f->cursor, id);
 	if (!name)
 		return 0;
+	if (!f->named && !(f->named = calloc(EBT_RING_NAMES / 8, 1)))
+		return -ENOMEM;
 	f->named[id / 8] |= (uint8_t)(1 << id % 8);
 	return processes_set_user_name(&s->processes, f->process, id, name);
 }

@@ -45,9 +45,10 @@ struct ring_file {
 	uint32_t used;	    /* rings that `rings` is valid of */
 	double rate;	    /* as of struct ring_fill, at the last look; it falls by halves */
 	size_t bytes;	    /* taken from the budget */
-	struct ring_watch *rings;	/* max_domains */
-	uint8_t *named;			/* bits: user events with their name in the session */
-	uint64_t unread_words;		/* of rings that have no lane; not reported yet */
+	struct ring_watch *rings; /* `watches` of them, at least `used` and one */
+	uint32_t watches;
+	uint8_t *named;	       /* bits: user events with their name in the session; NULL: none */
+	uint64_t unread_words; /* of rings that have no lane; not reported yet */
 	uint64_t ringless, ringless_ns; /* reported so far, and when */
 };
 
@@ -57,7 +58,7 @@ struct ring_fill {
 	double fill; /* rings from one look to the next */
 };
 
-/* Memory that a file takes while it is open. */
+/* Memory that a file takes while it is open, at most. */
 size_t ring_file_bytes(const struct ebt_cursor *c);
 /* Takes ownership of `c`, also on failure. began_ns: it brings no older event. 0 or -ENOMEM. */
 int ring_file_new(struct ebt_cursor *c, const char *name, uint32_t process, bool live,

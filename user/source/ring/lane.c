@@ -13,14 +13,32 @@
 #define FIRST_SEGMENTS 8
 #define MAX_SEGMENTS   4096
 /* The least room that makes a fetch worth its two reads. */
-#define LEAST_ROOM 1024
-#define KEPT_CAP   RING_LANE_STEP_WORDS /* words that an empty lane keeps */
-/* Least memory of a lane: here, and where its events are merged. */
+#define LEAST_ROOM   1024
+#define KEPT_CAP     RING_LANE_STEP_WORDS /* words that an empty lane keeps */
+#define FIRST_EVENTS 16
+#define LEAST_WORDS  256 /* that are allocated at once */
+/* After so many fetches that need a quarter of its memory at most, a lane gives back the rest. */
+#define SPACIOUS_MAX 16
+/* Least memory of a lane, once it is used: here, and where its events are merged. */
 #define LANE_BYTES                                                 \
 	(sizeof(struct ring_lane) + FIRST_CAP * sizeof(uint64_t) + \
+	 RING_LANE_BATCH * sizeof(struct ebt_event) +              \
 	 FIRST_SEGMENTS * sizeof(struct ring_segment) + MERGE_LANE_BYTES)
 _Static_assert(FIRST_CAP >= RING_MAX_RECORD_WORDS + LEAST_ROOM,
 	       "a cut record must not fill a lane");
+
+/* Memory for n decoded events. */
+static bool has_events(struct ring_lane *lane, uint32_t n)
+{
+	if (n <= lane->event_cap)
+		return true;
+	struct ebt_event *events = realloc(lane->events, n * sizeof(*events));
+	if (!events)
+		return false;
+	lane->events = events;
+	lane->event_cap = n;
+	return true;
+}
 
 int ring_lane_new(const struct ebt_cursor *c, uint32_t domain, struct ring_budget *budget,
 		  struct ring_lane **ret)
@@ -35,9 +53,8 @@ int ring_lane_new(const struct ebt_cursor *c, uint32_t domain, struct ring_budge
 	lane->budget = budget;
 	lane->cap = FIRST_CAP;
 	lane->seg_cap = FIRST_SEGMENTS;
-	lane->words = malloc(lane->cap * sizeof(*lane->words));
 	lane->segments = malloc(lane->seg_cap * sizeof(*lane->segments));
-	if (!lane->words || !lane->segments) {
+	if (!lane->segments || !has_events(lane, FIRST_EVENTS)) {
 		ring_lane_free(lane);
 		return -ENOMEM;
 	}
@@ -57,6 +74,7 @@ void ring_lane_free(struct ring_lane *lane)
 				    (lane->seg_cap - FIRST_SEGMENTS) * sizeof(*lane->segments));
 	free(lane->words);
 	free(lane->segments);
+	free(lane->events);
 	free(lane);
 }
 
@@ -67,23 +85,38 @@ static bool take_more(struct ring_lane *lane, size_t bytes)
 	return b->left >= bytes + b->reserve && ring_budget_reserve(b, bytes);
 }
 
-/* Changes the size of the backlog, if there is memory; the budget follows. */
+/* Allocates memory for so many words, which hold the backlog. */
+static bool allocate(struct ring_lane *lane, size_t room)
+{
+	uint64_t *words = realloc(lane->words, room * sizeof(*words));
+	if (!words)
+		return false;
+	lane->words = words;
+	lane->room = room;
+	return true;
+}
+
+/* Changes how many words the backlog may have, if the budget allows. */
 static bool resize(struct ring_lane *lane, size_t cap)
 {
 	size_t bytes = cap * sizeof(*lane->words), had = lane->cap * sizeof(*lane->words);
 	if (bytes > had && !take_more(lane, bytes - had))
 		return false;
-	uint64_t *words = realloc(lane->words, bytes);
-	if (words) {
-		lane->words = words;
-		lane->cap = cap;
-	}
-	/* Memory that realloc() refused, or released. */
-	if (!words && bytes > had)
-		ring_budget_release(lane->budget, bytes - had);
-	else if (words && bytes < had)
+	if (lane->room > cap && !allocate(lane, cap))
+		return false;
+	lane->cap = cap;
+	if (bytes < had)
 		ring_budget_release(lane->budget, had - bytes);
-	return words;
+	return true;
+}
+
+/* The least power of two, up to `cap`, of words that hold so many. */
+static size_t room_for(const struct ring_lane *lane, size_t words)
+{
+	size_t room = LEAST_WORDS;
+	while (room < words)
+		room *= 2;
+	return room < lane->cap ? room : lane->cap;
 }
 
 /* Moves the words that are still needed to the front: from `base` on while events decoded from
@@ -96,10 +129,27 @@ static void compact(struct ring_lane *lane, size_t done)
 	lane->base = 0;
 }
 
+/* Gives back memory of a lane that has needed little of it for some time. done: words at its front
+ * that are not needed any more. */
+static size_t give_back(struct ring_lane *lane, size_t need, size_t done)
+{
+	size_t words = lane->len - done + need, room = room_for(lane, 2 * words);
+	lane->spacious = words <= lane->room / 4 ? lane->spacious + 1 : 0;
+	if (lane->spacious < SPACIOUS_MAX || room >= lane->room)
+		return done;
+	lane->spacious = 0;
+	if (done)
+		compact(lane, done);
+	if (allocate(lane, room) && lane->cap > FIRST_CAP)
+		resize(lane, room > FIRST_CAP ? room : FIRST_CAP);
+	return 0;
+}
+
 /* Makes room for `need` words behind len, if the budget allows; returns the room there is. */
 static size_t make_room(struct ring_lane *lane, size_t need)
 {
 	size_t done = lane->next == lane->count ? lane->head : lane->base;
+	done = give_back(lane, need, done);
 	if (done > lane->len / 2) {
 		compact(lane, done);
 		done = 0;
@@ -167,6 +217,11 @@ int ring_lane_fetch(struct ring_lane *lane, struct ebt_cursor *c, uint32_t domai
 		size_t room = make_room(lane, need);
 		if (room < need && room < LEAST_ROOM)
 			return 0;
+		size_t words = lane->len + (need < room ? need : room);
+		if (words > lane->room && !allocate(lane, room_for(lane, words)))
+			return 0;
+		if (room > lane->room - lane->len)
+			room = lane->room - lane->len;
 		struct cursor_fetch f;
 		int got = cursor_fetch(c, domain, lane->words + lane->len, room, &f);
 		if (got <= 0)
@@ -180,6 +235,8 @@ int ring_lane_put_event(struct ring_lane *lane, struct ebt_event ev)
 {
 	if (lane->count == RING_LANE_BATCH)
 		return -ENOSPC;
+	if (!has_events(lane, lane->count + 1))
+		return -ENOMEM;
 	lane->events[lane->count++] = ev;
 	return 0;
 }
@@ -276,11 +333,14 @@ uint32_t ring_lane_read(struct ring_lane *lane, bool ended, uint64_t until_ns, s
 		memcpy(ev, lane->events + lane->next, n * sizeof(*ev));
 		lane->next += n;
 	} else {
+		if (until_ns != UINT64_MAX && !has_events(lane, (uint32_t)cap))
+			cap = lane->event_cap;
 		uint32_t decoded = decode_batch(lane, ended, ev, cap);
 		n = count_until(ev, decoded, until_ns);
 		lane->next = 0;
 		lane->count = decoded - n;
-		memcpy(lane->events, ev + n, lane->count * sizeof(*ev));
+		if (lane->count)
+			memcpy(lane->events, ev + n, lane->count * sizeof(*ev));
 	}
 	*ret_payloads = lane->words + lane->base;
 	return n;

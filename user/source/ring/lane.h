@@ -3,7 +3,8 @@
  * The words of one ring on their way to events: a backlog of fetched words, in segments between
  * holes, and a decoder. Bounded: all memory of a lane is counted in a budget that all lanes share.
  * A lane that cannot grow leaves further words in the ring; a lane is not created when the budget
- * does not hold its least. An empty lane returns what it has above the least.
+ * does not hold its least. Memory is allocated when there is something to be kept in it, and a lane
+ * that needs little of what it has for some time returns the rest.
  */
 #ifndef SOURCE_RING_LANE_H
 #define SOURCE_RING_LANE_H
@@ -48,16 +49,18 @@ struct ring_lane {
 	struct ring_owners owners;
 	struct ring_decoder decoder;
 	int64_t clock_ahead_ns; /* of the times in the ring; events have the tracer's */
-	/* words[head..len) is the backlog; cap grows while the budget lasts */
+	/* words[head..len) is the backlog; there is memory for `room` words, and for up to `cap` it
+	 * may be allocated: cap grows while the budget lasts */
 	uint64_t *words;
-	size_t head, len, cap;
+	size_t head, len, room, cap;
+	unsigned spacious; /* fetches in a row that needed little of `room` */
 	struct ring_budget *budget;
 	/* segments[seg_head..seg_len), oldest first */
 	struct ring_segment *segments;
 	uint32_t seg_head, seg_len, seg_cap;
 	/* decoded, not yet read: events[next..count); their payloads are in words from `base` */
-	struct ebt_event events[RING_LANE_BATCH];
-	uint32_t next, count;
+	struct ebt_event *events; /* event_cap of them, RING_LANE_BATCH at most; NULL: none yet */
+	uint32_t next, count, event_cap;
 	size_t base;
 };
 
@@ -72,7 +75,8 @@ void ring_lane_free(struct ring_lane *lane);
  * the cache until they are decoded; for files at rest, when no live ring waits for this one.
  */
 int ring_lane_fetch(struct ring_lane *lane, struct ebt_cursor *c, uint32_t domain, bool in_steps);
-/* Puts an event of the caller's own before all others; only before the first read. */
+/* Puts an event of the caller's own before all others; only before the first read. 0, -ENOSPC or
+ * -ENOMEM. */
 int ring_lane_put_event(struct ring_lane *lane, struct ebt_event ev);
 
 /*

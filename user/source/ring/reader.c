@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "source/ring/reader.h"
 
+#include "base/array.h"
 #include "base/file.h"
 #include "source/ring/header.h"
 #include <ebtrace/cursor.h>
@@ -14,8 +15,24 @@
 
 #define TEAR_RETRIES 3
 /* Headers that one read copies, and how many are read behind those of the rings in use. */
-#define LOOK_RINGS 64
+#define LOOK_RINGS 128
 #define LOOK_AHEAD 4
+
+const struct cursor_ring *ring_reader_ring(const struct ring_reader *rr, uint32_t domain)
+{
+	static const struct cursor_ring unused;
+	return domain < rr->rings ? &rr->ring[domain] : &unused;
+}
+
+/* Memory for the state of a ring. Most rings of a file are never used. 0 or -ENOMEM. */
+static int make_ring(struct ring_reader *rr, uint32_t d)
+{
+	uint32_t rings = rr->rings, states = rr->rings;
+	if (!array_room(rr->ring, rings, d) || !array_room(rr->state, states, d))
+		return -ENOMEM;
+	rr->rings = rings;
+	return 0;
+}
 
 static bool is_sane(const struct ring_reader *rr, uint64_t head, uint64_t tail)
 {
@@ -107,17 +124,36 @@ static uint64_t file_end(const struct ring_reader *rr, uint64_t missing)
 	return (uint64_t)st.st_size;
 }
 
-/* The file was truncated inside the headers; ring d is the first without one. Reported once. */
-static void report_cut(struct ring_reader *rr, uint32_t d)
+/* The file was truncated inside the headers; ring d is the first without one. Reported once. 0 or
+ * -ENOMEM. */
+static int report_cut(struct ring_reader *rr, uint32_t d)
 {
-	if (rr->cut)
-		return;
+	int err = rr->cut ? 0 : make_ring(rr, d);
+	if (err || rr->cut)
+		return err;
 	rr->cut = true;
 	if (rr->used <= d)
 		rr->used = d + 1;
 	uint64_t offset = ring_layout_header(&rr->layout, d) + sizeof(struct ebt_ring_header);
 	rr->ring[d].notice = true;
 	rr->state[d].damage_offset = file_end(rr, offset);
+	return 0;
+}
+
+/* One ring, as its header was read twice. 0 or -ENOMEM. */
+static int look_at_one(struct ring_reader *rr, uint32_t d, const struct ebt_ring_header *early,
+		       struct ebt_ring_header *now)
+{
+	bool writing = rr->has_ext && early->writing;
+	if (d >= rr->rings && !now->head && !now->tail && !writing)
+		return 0;
+	int err = make_ring(rr, d);
+	if (err)
+		return err;
+	if (rr->has_ext)
+		note_owner(&rr->ring[d], early, now);
+	look_at(rr, d, writing, now);
+	return 0;
 }
 
 /* Reads n headers, from that of ring `first` on. How many of them the file has, or -errno. */
@@ -138,14 +174,13 @@ static int look_from(struct ring_reader *rr, uint32_t first, uint32_t n)
 	if (got < 0)
 		return (int)got;
 	uint32_t whole = (uint32_t)((size_t)(got < before ? got : before) / sizeof(*now));
-	for (uint32_t i = 0; i < whole && rr->has_ext; i++)
-		note_owner(&rr->ring[first + i], &early[i], &now[i]);
-	for (uint32_t i = 0; i < whole; i++)
-		look_at(rr, first + i, rr->has_ext && early[i].writing, &now[i]);
+	int err = 0;
+	for (uint32_t i = 0; i < whole && !err; i++)
+		err = look_at_one(rr, first + i, &early[i], &now[i]);
 	/* R1 of ring.h: partner of the writer's W3; the words below the tails read above are
 	 * there */
 	atomic_thread_fence(memory_order_acquire);
-	return (int)whole;
+	return err ? err : (int)whole;
 }
 
 static uint32_t least(uint32_t a, uint32_t b)
@@ -164,7 +199,9 @@ int ring_reader_update(struct ring_reader *rr, bool all)
 		done += (uint32_t)whole;
 		if ((uint32_t)whole == n)
 			continue;
-		report_cut(rr, done);
+		int err = report_cut(rr, done);
+		if (err)
+			return err;
 		break;
 	}
 	rr->looked = true;
@@ -234,6 +271,8 @@ static int fetch_verify(struct ring_reader *rr, uint32_t d, uint64_t *words, siz
 int ring_reader_fetch(struct ring_reader *rr, uint32_t d, uint64_t *words, size_t cap,
 		      struct cursor_fetch *ret)
 {
+	if (d >= rr->rings)
+		return 0;
 	struct cursor_ring *r = &rr->ring[d];
 	struct cursor_fetch f = {.pos = r->pos};
 
@@ -309,15 +348,7 @@ static int read_header_of_file(struct ring_reader *rr, const char *name, char *r
 int ring_reader_init(struct ring_reader *rr, int fd, const char *name, char *reason)
 {
 	*rr = (struct ring_reader){.fd = fd};
-	int err = read_header_of_file(rr, name, reason);
-	if (err)
-		return err;
-	size_t n = rr->layout.max_domains;
-	rr->ring = calloc(n, sizeof(*rr->ring));
-	rr->state = calloc(n, sizeof(*rr->state));
-	if (!rr->ring || !rr->state)
-		return fail(reason, name, -ENOMEM, strerror(ENOMEM));
-	return 0;
+	return read_header_of_file(rr, name, reason);
 }
 
 void ring_reader_done(struct ring_reader *rr)

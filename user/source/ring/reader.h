@@ -58,9 +58,10 @@ struct ring_reader {
 	struct ring_layout layout;
 	bool has_ext;
 	struct ring_ext ext;
-	struct cursor_ring *ring; /* max_domains of each */
 	/* private */
+	struct cursor_ring *ring; /* `rings` of each: those behind were not in use at any look */
 	struct ring_state *state;
+	uint32_t rings;
 	uint32_t used; /* rings, from the first on, that a look has found in use, or before such */
 	bool looked, cut;
 };
@@ -72,10 +73,11 @@ struct ring_reader {
 int ring_reader_init(struct ring_reader *rr, int fd, const char *name, char *reason);
 void ring_reader_done(struct ring_reader *rr);
 
-/* Memory that it uses. */
+/* Memory that it uses at most. */
 size_t ring_reader_bytes(const struct ring_reader *rr);
 
-/* As cursor_update() and cursor_fetch() of cursor.h. */
+/* As cursor_ring(), cursor_update() and cursor_fetch() of cursor.h. */
+const struct cursor_ring *ring_reader_ring(const struct ring_reader *rr, uint32_t domain);
 int ring_reader_update(struct ring_reader *rr, bool all);
 int ring_reader_fetch(struct ring_reader *rr, uint32_t domain, uint64_t *words, size_t cap,
 		      struct cursor_fetch *ret);

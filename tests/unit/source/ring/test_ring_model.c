@@ -307,7 +307,8 @@ static void reader_start(struct ring_reader *rr, uint64_t first)
 					      .data_offset = 8 * DATA_WORD},
 				   .has_ext = with_ext,
 				   .ring = &ring,
-				   .state = &state};
+				   .state = &state,
+				   .rings = 1};
 	acquired = pending = 0;
 	memset(seen, 0, sizeof(seen));
 	limit = first;
