@@ -91,7 +91,7 @@ static bool find_window(struct merge *m)
 {
 	uint64_t begin = UINT64_MAX, end = UINT64_MAX;
 	bool any = false;
-	m->held = UINT64_MAX;
+	m->held = m->lanes.asleep ? m->lanes.horizon : UINT64_MAX;
 	for (uint32_t i = 0; i < m->lanes.live_count; i++) {
 		const struct lane *l = &m->lanes.lane[m->lanes.live[i]];
 		bool has = lane_left(l) != 0;
@@ -398,7 +398,7 @@ static int open_window(struct merge *m)
 	if (err)
 		return err;
 	if (!find_window(m))
-		return m->lanes.live_count ? -EAGAIN : 0;
+		return m->lanes.live_count || m->lanes.asleep ? -EAGAIN : 0;
 	uint32_t lane[2] = {0}, lanes = 0;
 	for (uint32_t i = 0; i < m->lanes.live_count; i++) {
 		const struct lane *l = &m->lanes.lane[m->lanes.live[i]];

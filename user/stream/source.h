@@ -17,6 +17,8 @@
 
 struct source;
 
+#define SOURCE_ASLEEP UINT32_MAX
+
 struct source_ops {
 	/* Copies new data of every lane. May add lanes. 0, or -errno when the source as a whole has
 	 * failed. Called before a round of read(). */
@@ -24,10 +26,17 @@ struct source_ops {
 	/* True if a lane that had read 0 begins again: its number is in *ret. Called after poll()
 	 * until it returns false. NULL: no lane begins again. */
 	bool (*begins_again)(struct source *s, uint32_t *ret);
+	/*
+	 * Not NULL: lanes sleep. One that has read -EAGAIN is not read again before this returns its
+	 * number in *ret: after poll() it returns true for each lane that may sleep and has events
+	 * now, or has ended; then false. Any other lane may be among them.
+	 */
+	bool (*wakes)(struct source *s, uint32_t *ret);
 	/* > 0: events, oldest first; 0: the lane has ended; -EAGAIN: none now; else -errno. After
 	 * -EAGAIN a lane is read again once all its events are merged. */
 	int (*read)(struct source *s, uint32_t lane, struct ebt_event *ev, size_t cap);
-	/* A lane that reads -EAGAIN brings no event older than this, ns. UINT64_MAX once ended. */
+	/* A lane that reads -EAGAIN brings no event older than this, ns. UINT64_MAX once ended.
+	 * SOURCE_ASLEEP: that of all lanes that sleep; one with an earlier horizon does not. */
 	uint64_t (*horizon)(struct source *s, uint32_t lane);
 	/* Detaches and drains: after it, read() returns the rest and then 0. */
 	int (*stop)(struct source *s);
@@ -55,6 +64,10 @@ static inline int source_poll(struct source *s)
 static inline bool source_begins_again(struct source *s, uint32_t *ret)
 {
 	return s->ops->begins_again && s->ops->begins_again(s, ret);
+}
+static inline bool source_wakes(struct source *s, uint32_t *ret)
+{
+	return s->ops->wakes && s->ops->wakes(s, ret);
 }
 static inline int source_read(struct source *s, uint32_t lane, struct ebt_event *ev, size_t cap)
 {

@@ -58,7 +58,8 @@ struct bpf_source {
 	struct bpf_recover recover;
 	struct page_spaces pages;
 	struct page_faults faults;
-	bool hurries; /* the run was asked to end */
+	bool hurries;	  /* the run was asked to end */
+	uint32_t wake_at; /* the next lane that may have to be woken */
 };
 
 /* ---- poll ---- */
@@ -199,6 +200,7 @@ static int count(struct bpf_source *s)
 static int bpf_source_poll(struct source *base)
 {
 	struct bpf_source *s = (struct bpf_source *)base;
+	s->wake_at = 0;
 	if (s->records.stopped)
 		return 0;
 	code_frames_poll(s->code);
@@ -223,11 +225,22 @@ static int bpf_source_poll(struct source *base)
 	return err;
 }
 
+/* Lane 0 may hold events that are too new; once the source has stopped all lanes end. */
+static bool bpf_source_wakes(struct source *base, uint32_t *ret)
+{
+	struct bpf_source *s = (struct bpf_source *)base;
+	if (s->wake_at < (s->records.stopped ? s->lanes.lanes : 1)) {
+		*ret = s->wake_at++;
+		return true;
+	}
+	return bpf_lanes_filled(&s->lanes, ret);
+}
+
 static uint64_t bpf_source_horizon(struct source *base, uint32_t lane)
 {
 	struct bpf_source *s = (struct bpf_source *)base;
-	const struct bpf_lane *q = &s->lanes.lane[lane];
-	if (!q->count && s->records.stopped)
+	bool has_events = lane != SOURCE_ASLEEP && s->lanes.lane[lane].count;
+	if (!has_events && s->records.stopped)
 		return UINT64_MAX;
 	return s->complete_ns > s->opt.slack_ns ? s->complete_ns - s->opt.slack_ns : 0;
 }
@@ -307,6 +320,7 @@ static void bpf_source_free(struct source *base)
 
 static const struct source_ops bpf_source_ops = {
 	.poll = bpf_source_poll,
+	.wakes = bpf_source_wakes,
 	.read = bpf_source_read,
 	.horizon = bpf_source_horizon,
 	.stop = bpf_source_stop,

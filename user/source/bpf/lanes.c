@@ -34,7 +34,7 @@ static int new_lane(struct bpf_lanes *l, uint32_t *ret)
 		l->first_free = l->lane[*ret].next_free;
 		return 0;
 	}
-	if (!array_more(l->lane, l->lanes))
+	if (!array_more(l->lane, l->lanes) || !array_more(l->filled, l->lanes))
 		return -ENOMEM;
 	l->lane[l->lanes] = (struct bpf_lane){0};
 	*ret = l->lanes++;
@@ -57,6 +57,7 @@ void bpf_lanes_done(struct bpf_lanes *l)
 		ptrmap_free(&l->slot[i].threads);
 	}
 	free(l->lane);
+	free(l->filled);
 	free(l->slot);
 	*l = (struct bpf_lanes){0};
 }
@@ -149,7 +150,19 @@ int bpf_lanes_put(struct bpf_lanes *l, uint32_t slot, uint16_t domain, const str
 		q->newest_ns = ev->ts;
 	q->count++;
 	l->waiting++;
+	if (!q->is_filled)
+		l->filled[l->filled_count++] = lane;
+	q->is_filled = true;
 	return 0;
+}
+
+bool bpf_lanes_filled(struct bpf_lanes *l, uint32_t *ret)
+{
+	if (!l->filled_count)
+		return false;
+	*ret = l->filled[--l->filled_count];
+	l->lane[*ret].is_filled = false;
+	return true;
 }
 
 static void free_queue(struct bpf_lane *q)
@@ -209,7 +222,7 @@ bool bpf_lanes_release(struct bpf_lanes *l, uint32_t slot, uint64_t end_ns, uint
 			future = true;
 			continue;
 		}
-		*q = (struct bpf_lane){.next_free = l->first_free};
+		*q = (struct bpf_lane){.next_free = l->first_free, .is_filled = q->is_filled};
 		l->first_free = s->lane[d];
 	}
 	free(s->lane);

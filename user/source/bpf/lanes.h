@@ -25,6 +25,7 @@ struct bpf_lane {
 	size_t first, count, cap;
 	uint64_t newest_ns; /* of its events since it was given to a domain */
 	uint32_t next_free; /* lane 0 ends the list */
+	bool is_filled;	    /* it is among `filled` */
 	struct bpf_last last;
 };
 
@@ -33,6 +34,8 @@ struct bpf_lanes {
 	uint32_t lanes;
 	uint32_t first_free; /* 0: none */
 	size_t waiting;	     /* in all of them */
+	uint32_t *filled;    /* of bpf_lanes_filled(); room for all */
+	uint32_t filled_count;
 	struct bpf_slot_lanes *slot;
 	uint32_t slots;
 };
@@ -49,6 +52,9 @@ struct bpf_last *bpf_lanes_last(struct bpf_lanes *l, uint32_t slot, uint16_t dom
 /* Reads up to `cap` events, of lane 0 only those up to `until` ns. */
 size_t bpf_lanes_read(struct bpf_lanes *l, uint32_t lane, uint64_t until, struct ebt_event *ev,
 		      size_t cap);
+/* Each lane that has been empty and has had events since it was returned last. False: there is no
+ * other. */
+bool bpf_lanes_filled(struct bpf_lanes *l, uint32_t *ret);
 /* Releases the lanes of a process. No event of it is newer than end_ns. False, and nothing is done,
  * while events of it may wait. A lane with an event that claims to be of after now_ns is not
  * reused; *ret_future: there is such a lane, and its event may not have been emitted yet. */

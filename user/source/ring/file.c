@@ -90,10 +90,12 @@ static void rate_ring(struct ring_fill *fill, const struct ring_watch *w,
 		fill->fill = rings;
 }
 
-bool ring_file_is_due(const struct ring_file *f, uint64_t now_ns, uint64_t idle_ns)
+uint64_t ring_file_due_ns(const struct ring_file *f, uint64_t idle_ns)
 {
-	uint64_t since_ns = now_ns - f->update_ns;
-	return !f->live || since_ns >= idle_ns || (double)since_ns * f->rate >= 1.0 / 32;
+	double fill_ns = f->rate > 1e-18 ? 1.0 / 32 / f->rate : 1e18;
+	if (!f->live)
+		return 0;
+	return f->update_ns + (fill_ns < (double)idle_ns ? (uint64_t)fill_ns : idle_ns);
 }
 
 bool ring_file_update(struct ring_file *f, uint64_t update_ns, struct ring_fill *fill)

@@ -65,9 +65,9 @@ int ring_file_new(struct ebt_cursor *c, const char *name, uint32_t process, bool
 		  uint64_t began_ns, struct ring_file **ret);
 void ring_file_free(struct ring_file *f);
 
-/* True if its rings must be read: a 32nd of one is filled by now, if it fills as fast as before
- * (polls come for each 16th, some early), or idle_ns have passed since the last look. */
-bool ring_file_is_due(const struct ring_file *f, uint64_t now_ns, uint64_t idle_ns);
+/* When its rings must be read: a 32nd of one is filled then, if it fills as fast as before (polls
+ * come for each 16th, some early), or idle_ns have passed since the last look. 0: at once. */
+uint64_t ring_file_due_ns(const struct ring_file *f, uint64_t idle_ns);
 /* Reads the position of every ring that may be in use. False: the file cannot be read; noted as
  * damage. */
 bool ring_file_update(struct ring_file *f, uint64_t update_ns, struct ring_fill *fill);

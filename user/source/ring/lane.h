@@ -87,6 +87,11 @@ int ring_lane_put_event(struct ring_lane *lane, struct ebt_event ev);
  */
 uint32_t ring_lane_read(struct ring_lane *lane, bool ended, uint64_t until_ns, struct ebt_event *ev,
 			size_t cap, const void **ret_payloads);
+/* True if fetched words, or a hole between them, wait to be decoded. */
+static inline bool ring_lane_has_words(const struct ring_lane *lane)
+{
+	return lane->seg_head < lane->seg_len;
+}
 /* True if decoded events wait, because they are later than a read allowed. */
 static inline bool ring_lane_holds(const struct ring_lane *lane)
 {

@@ -256,6 +256,14 @@ struct ring_source {
 	struct ring_fill fill;
 	uint64_t idle_ns; /* period of looks while rings do not fill */
 	uint64_t idle_max_ns, idle_share;
+	/* Of the last looks: when the first file is due, what the fastest ring's rate was, and what no
+	 * ring brings an older event than; UINT64_MAX: none is live. */
+	uint64_t due_ns;
+	double rate;
+	uint64_t rings_safe_ns;
+	bool stirred;	       /* files were added, or end: each is looked at again */
+	uint32_t wake_at;      /* the next lane that may have to be woken */
+	bool wakes_all;	       /* lanes other than lane 0 may have to be */
 	bool stopped, follows; /* follows: has had a live file, more may come */
 	bool ringless_seen, knows_threads;
 	bool reported_full;	   /* that the budget is used up */
@@ -424,49 +432,98 @@ static int look_at_files(struct ring_source *s, uint64_t begin_ns)
 	uint64_t idle_ns = s->idle_ns, now = begin_ns;
 	uint32_t looks = 0;
 	int err = 0;
+	s->rate = 0;
 	for (uint32_t i = 0; !err && i < s->open_count; i++) {
 		struct ring_file *f = s->open[i];
-		f->looked = s->stopped || ring_file_is_due(f, begin_ns, idle_ns);
+		f->looked = s->stopped || ring_file_due_ns(f, idle_ns) <= begin_ns;
 		if (f->looked) {
 			looks++;
 			now = now_ns();
 			f->finished = !ring_file_update(f, now, &s->fill);
 			err = f->finished ? 0 : open_lanes(s, f);
 		}
-		s->fill.rate = f->rate > s->fill.rate ? f->rate : s->fill.rate;
+		s->rate = f->rate > s->rate ? f->rate : s->rate;
 	}
 	if (looks > s->open_count / 2)
 		set_idle(s, s->idle_share * (now - begin_ns));
+	s->wakes_all |= looks;
 	return err;
+}
+
+/* Fetches the words of the files that have been looked at. 0 or -errno. */
+static int take_files(struct ring_source *s)
+{
+	int err = 0;
+	s->rings_safe_ns = s->due_ns = UINT64_MAX;
+	for (uint32_t i = 0; !err && i < s->open_count; i++) {
+		struct ring_file *f = s->open[i];
+		if (f->live && !f->finished && f->safe_ns < s->rings_safe_ns)
+			s->rings_safe_ns = f->safe_ns;
+		uint64_t due_ns = ring_file_due_ns(f, s->idle_ns);
+		s->due_ns = due_ns < s->due_ns ? due_ns : s->due_ns;
+		if (f->looked && !f->finished)
+			err = take_file(s, f);
+	}
+	return err;
+}
+
+/* The time of which no older event can appear, whatever the rings bring. */
+static uint64_t safe_time(const struct ring_source *s, uint64_t now)
+{
+	uint64_t safe = UINT64_MAX;
+	if (s->stopped)
+		return safe;
+	if (s->rings_safe_ns != UINT64_MAX)
+		safe = s->rings_safe_ns - STORE_SLACK_NS - RING_SLACK_NS;
+	else if (!s->added)
+		safe = now - RING_SLACK_NS;
+	return s->scanned_ns && s->scanned_ns < safe ? s->scanned_ns : safe;
 }
 
 /* Every ring of every file gets its lane before any lane gets more than its least. */
 static int ring_poll(struct source *base)
 {
 	struct ring_source *s = of(base);
-	uint64_t safe = UINT64_MAX;
-	bool live = false;
-	int err = look_at_files(s, now_ns());
-	for (uint32_t i = 0; !err && i < s->open_count; i++) {
-		struct ring_file *f = s->open[i];
-		live |= f->live;
-		if (f->live && !f->finished && f->safe_ns < safe)
-			safe = f->safe_ns;
-		if (f->looked && !f->finished)
-			err = take_file(s, f);
+	uint64_t now = now_ns();
+	s->wake_at = 0;
+	s->wakes_all = s->stopped || s->stirred;
+	if (s->wakes_all || now >= s->due_ns) {
+		s->stirred = false;
+		int err = look_at_files(s, now);
+		if (!err)
+			err = take_files(s);
+		if (err)
+			return err;
+		drop_finished(s);
 	}
-	if (err)
-		return err;
-	drop_finished(s);
-	if (s->stopped)
-		s->safe_ns = UINT64_MAX;
-	else if (live)
-		s->safe_ns = safe - STORE_SLACK_NS - RING_SLACK_NS;
-	else
-		s->safe_ns = s->added ? UINT64_MAX : now_ns() - RING_SLACK_NS;
-	if (!s->stopped && s->scanned_ns && s->scanned_ns < s->safe_ns)
-		s->safe_ns = s->scanned_ns;
+	s->fill.rate = s->rate > s->fill.rate ? s->rate : s->fill.rate;
+	uint64_t safe_ns = safe_time(s, now);
+	s->wakes_all |= safe_ns != s->safe_ns;
+	s->safe_ns = safe_ns;
 	return 0;
+}
+
+/* True if the lane may have something to be read, be it its end. */
+static bool is_filled(const struct ring_source *s, const struct ring_lane *lane)
+{
+	if (!lane->file->live || lane->file->finished)
+		return true;
+	if (ring_lane_holds(lane))
+		return lane->events[lane->next].ts <= s->safe_ns;
+	return ring_lane_has_words(lane);
+}
+
+/* Lane 0 has few events, and none of a ring. */
+static bool ring_wakes(struct source *base, uint32_t *ret)
+{
+	struct ring_source *s = of(base);
+	uint32_t end = s->wakes_all ? s->lanes.count : 1;
+	while (s->wake_at < end) {
+		uint32_t at = *ret = s->wake_at++;
+		if (!at || (s->lanes.lane[at] && is_filled(s, s->lanes.lane[at])))
+			return true;
+	}
+	return false;
 }
 
 static bool ring_begins_again(struct source *base, uint32_t *ret)
@@ -528,7 +585,8 @@ static bool has_rest(const struct ring_lane *lane)
 static uint64_t ring_horizon(struct source *base, uint32_t index)
 {
 	const struct ring_source *s = of(base);
-	const struct ring_lane *lane = index ? s->lanes.lane[index] : NULL;
+	const struct ring_lane *lane =
+		index && index != SOURCE_ASLEEP ? s->lanes.lane[index] : NULL;
 	bool waits = lane && has_rest(lane) && lane->last_ns < s->safe_ns;
 	return waits ? lane->last_ns : s->safe_ns;
 }
@@ -559,6 +617,7 @@ static void ring_free(struct source *base)
 
 static const struct source_ops ring_ops = {
 	.poll = ring_poll,
+	.wakes = ring_wakes,
 	.begins_again = ring_begins_again,
 	.read = ring_read,
 	.horizon = ring_horizon,
@@ -674,6 +733,7 @@ int ring_source_add(struct ring_source *s, struct ebt_cursor *c, const char *nam
 	if (use == RING_IN_RUN)
 		measure(p, f->cursor);
 	s->follows |= live;
+	s->stirred = true;
 	ring_file_describe(f, p);
 	f->number = s->added++;
 	f->place = s->file_count;
@@ -711,6 +771,7 @@ void ring_source_finish(struct ring_source *s, uint32_t process)
 {
 	ring_source_measure(s, process);
 	ring_live_end(&s->live, process);
+	s->stirred = true;
 }
 
 void ring_source_be_frugal(struct ring_source *s)
