@@ -17,6 +17,8 @@
 
 /* Set before load. */
 const volatile uint32_t ebt_counting __weak = 0;
+/* The histograms are coarse (base/buckets.h): pages have numbers of values. Set before load. */
+const volatile uint32_t ebt_count_coarse __weak = 0;
 /* The rows of phases, with their bits, by numbering and number. */
 const volatile uint16_t ebt_count_rows[EBT_NUMBERINGS][EBT_PHASE_IDS] __weak = {};
 
@@ -190,7 +192,8 @@ static __always_inline void count_done(struct ebt_count_lane *l, const struct co
 
 static __always_inline void count_pause(struct ebt_count_lane *l, uint64_t ns, uint64_t now)
 {
-	uint32_t group = buckets_group_of(ns), bucket = buckets_bucket_of(ns, group);
+	uint64_t number = ebt_count_coarse ? buckets_coarse_of(ns) : ns;
+	uint32_t group = buckets_group_of(number), bucket = buckets_bucket_of(number, group);
 	struct ebt_count_page_key key = {
 		.lane = l->number,
 		.page = (uint16_t)(group * (BUCKETS_COUNT / EBT_COUNT_BUCKETS) +

@@ -11,6 +11,14 @@
 #include <stdint.h>
 #endif
 
+/*
+ * A coarse histogram counts numbers in place of values: a value below BUCKETS_COARSE_FIRST has its
+ * own, and above there are BUCKETS_COARSE for each power of two.
+ */
+#define BUCKETS_COARSE_BITS  5
+#define BUCKETS_COARSE	     (1u << BUCKETS_COARSE_BITS)
+#define BUCKETS_COARSE_FIRST (2 * BUCKETS_COARSE)
+
 #define BUCKETS_BITS   10 /* log2 of the buckets of a power of two */
 #define BUCKETS_COUNT  (1u << BUCKETS_BITS)
 #define BUCKETS_GROUPS (64 - BUCKETS_BITS + 1)
@@ -43,6 +51,24 @@ static inline __attribute__((always_inline)) unsigned buckets_group_of(uint64_t 
 static inline __attribute__((always_inline)) unsigned buckets_bucket_of(uint64_t v, unsigned group)
 {
 	return (unsigned)(group ? v >> (group - 1) : v) & (BUCKETS_COUNT - 1);
+}
+
+static inline __attribute__((always_inline)) uint64_t buckets_coarse_of(uint64_t v)
+{
+	if (v < BUCKETS_COARSE_FIRST)
+		return v;
+	unsigned bit = buckets_log2(v);
+	uint64_t sub = v >> (bit - BUCKETS_COARSE_BITS) & (BUCKETS_COARSE - 1);
+	return BUCKETS_COARSE_FIRST + (bit - BUCKETS_COARSE_BITS - 1) * BUCKETS_COARSE + sub;
+}
+
+/* The middle of the values that have a coarse number. */
+static inline uint64_t buckets_middle_of_coarse(uint64_t number)
+{
+	if (number < BUCKETS_COARSE_FIRST)
+		return number;
+	unsigned shift = (unsigned)(number - BUCKETS_COARSE_FIRST) / BUCKETS_COARSE + 1;
+	return ((BUCKETS_COARSE + number % BUCKETS_COARSE) << shift) + ((1ull << shift) - 1) / 2;
 }
 
 static inline uint64_t buckets_middle_of(unsigned group, unsigned bucket)

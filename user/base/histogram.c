@@ -15,28 +15,6 @@ struct histogram_group {
 	uint64_t *pages[PAGES]; /* NULL: no value */
 };
 
-/* Of a coarse one: values have dense numbers, which its buckets count. */
-#define COARSE_BITS  5
-#define COARSE	     (1u << COARSE_BITS)
-#define COARSE_FIRST (2 * COARSE) /* values below have a number each */
-
-static uint64_t coarse_of(uint64_t v)
-{
-	if (v < COARSE_FIRST)
-		return v;
-	unsigned bit = 63 - (unsigned)__builtin_clzll(v);
-	uint64_t sub = v >> (bit - COARSE_BITS) & (COARSE - 1);
-	return COARSE_FIRST + (bit - COARSE_BITS - 1) * COARSE + sub;
-}
-
-static uint64_t value_of_coarse(uint64_t number)
-{
-	if (number < COARSE_FIRST)
-		return number;
-	unsigned shift = (unsigned)(number - COARSE_FIRST) / COARSE + 1;
-	return ((COARSE + number % COARSE) << shift) + ((1ull << shift) - 1) / 2;
-}
-
 void histogram_done(struct histogram *h)
 {
 	for (unsigned g = 0; g < HISTOGRAM_GROUPS; g++) {
@@ -78,7 +56,7 @@ static const uint64_t *page_of(const struct histogram *h, unsigned g, unsigned p
 
 uint64_t *histogram_place(struct histogram *h, uint64_t v)
 {
-	uint64_t number = h->coarse ? coarse_of(v) : v;
+	uint64_t number = h->coarse ? buckets_coarse_of(v) : v;
 	unsigned g = buckets_group_of(number), bucket = buckets_bucket_of(number, g);
 	struct histogram_group *group = h->groups[g];
 	uint64_t *page = group ? group->pages[bucket / PAGE] : NULL;
@@ -118,7 +96,7 @@ int histogram_add_many(struct histogram *h, uint64_t v, uint64_t n)
 static uint64_t value_at(const struct histogram *h, unsigned page, unsigned k)
 {
 	uint64_t v = buckets_middle_of(page / PAGES, page % PAGES * PAGE + k);
-	return h->coarse ? value_of_coarse(v) : v;
+	return h->coarse ? buckets_middle_of_coarse(v) : v;
 }
 
 /* The counts of one of another resolution, each at its value. */

@@ -135,7 +135,8 @@ static int check(struct report_run *r)
 		return EXIT_USAGE;
 	}
 	o->engine.takes_terminal = true;
-	o->engine.allocs = ALLOCS_TOO;
+	/* Where events are counted in maps no sample of an allocation is read. */
+	o->engine.allocs = o->engine.mode == MODE_COUNTERS ? ALLOCS_NONE : ALLOCS_TOO;
 	return 0;
 }
 

@@ -44,7 +44,7 @@ struct engine_options {
 	const char *needs_ends; /* the report that needs to know when objects end, or NULL */
 	struct runtime_version runtime; /* of rings that do not record it; zeroes: guess */
 	uint64_t duration_ns;		/* of a live run; 0: no limit */
-	uint64_t bpf_buffer_bytes;	/* a power of two */
+	uint64_t bpf_buffer_bytes;	/* a power of two; 0: as much as the mode needs */
 	uint64_t buffer_bytes;		/* of the backlog of all rings; 0: the default */
 	int nice;			/* of ebtrace when it was started; the program's */
 	rlim_t open_files;		/* soft limit, likewise */

@@ -22,15 +22,18 @@
 #include <string.h>
 #include <unistd.h>
 
-#define DEFAULT_RING_BYTES  (16u << 20)
+#define DEFAULT_RING_BYTES (16u << 20)
+/* Where events are counted in maps records are those of processes and lanes. */
+#define COUNTING_RING_BYTES (1u << 20)
 #define DEFAULT_QUEUE_BYTES (64u << 20)
 #define DEFAULT_SLACK_NS    10000000u
-#define DRAIN_NS	    1000000u	/* how often the buffer is drained */
-#define DISPATCH_NS	    20000000u	/* a poll takes no longer */
-#define COUNT_NS	    1000000000u /* how often what is counted in maps is read */
-#define UPDATE_NS	    100000000u	/* the most by which an attachment is late */
-#define MAX_ANCESTORS	    64		/* of a process: pids may come again while they are read */
-#define QUICK_S		    0.2		/* a wait at the end that is longer is reported */
+#define DRAIN_NS	    1000000u  /* how often the buffer is drained */
+#define DISPATCH_NS	    20000000u /* a poll takes no longer */
+/* How often what is counted in maps is read, unless the report asks for it more often. */
+#define COUNT_NS      2000000000u
+#define UPDATE_NS     100000000u /* the most by which an attachment is late */
+#define MAX_ANCESTORS 64	 /* of a process: pids may come again while they are read */
+#define QUICK_S	      0.2	 /* a wait at the end that is longer is reported */
 
 struct bpf_source {
 	struct source base;
@@ -542,7 +545,8 @@ int bpf_source_new(struct session *session, const struct probe_plan *opt, struct
 	s->session = session;
 	s->opt = *opt;
 	if (!s->opt.ring_bytes)
-		s->opt.ring_bytes = DEFAULT_RING_BYTES;
+		s->opt.ring_bytes =
+			opt->counting && !opt->offcpu ? COUNTING_RING_BYTES : DEFAULT_RING_BYTES;
 	if (!s->opt.queue_bytes)
 		s->opt.queue_bytes = DEFAULT_QUEUE_BYTES;
 	if (!s->opt.slack_ns)
@@ -555,7 +559,8 @@ int bpf_source_new(struct session *session, const struct probe_plan *opt, struct
 	else
 		err = bpf_features_check(s->kernel, opt, reason);
 	if (!err && opt->yield == PROBE_TALLIES)
-		bpf_count_maps_open(s->kernel, &s->count_maps, &session->tallies, &s->counted);
+		bpf_count_maps_open(s->kernel, opt->coarse, &s->count_maps, &session->tallies,
+				    &s->counted);
 	if (err) {
 		bpf_source_free(&s->base);
 		return err;

@@ -52,7 +52,7 @@ static bool has_ended(void *ctx, pid_t pid, uint32_t tid)
 	return syscall(SYS_tgkill, pid, tid, 0) && errno == ESRCH;
 }
 
-void bpf_count_maps_open(const struct bpf_kernel *k, struct bpf_count_maps *maps,
+void bpf_count_maps_open(const struct bpf_kernel *k, bool coarse, struct bpf_count_maps *maps,
 			 const struct tally_reader *reader, struct bpf_counted *ret)
 {
 	*maps = bpf_kernel_count_maps(k);
@@ -63,6 +63,7 @@ void bpf_count_maps_open(const struct bpf_kernel *k, struct bpf_count_maps *maps
 					       .remove_process = remove_process,
 					       .has_ended = has_ended,
 					       .ctx = maps},
+				    .coarse = coarse,
 				    .reader = reader,
 				    .read_ns = now_ns()};
 }

@@ -6,8 +6,8 @@
 #include "source/bpf/counted.h"
 #include "source/bpf/kernel.h"
 
-/* No lanes yet. *maps and the reader are kept. */
-void bpf_count_maps_open(const struct bpf_kernel *k, struct bpf_count_maps *maps,
+/* No lanes yet. *maps and the reader are kept. coarse: as the programs were loaded. */
+void bpf_count_maps_open(const struct bpf_kernel *k, bool coarse, struct bpf_count_maps *maps,
 			 const struct tally_reader *reader, struct bpf_counted *ret);
 
 #endif

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/ptrmap.h"
+
 #define PAGE_BUCKETS EBT_COUNT_BUCKETS
 #define GROUP_PAGES  (BUCKETS_COUNT / PAGE_BUCKETS)
 #define PAGES	     (BUCKETS_GROUPS * GROUP_PAGES)
@@ -21,10 +23,10 @@ struct counted_page {
 
 struct counted_lane {
 	struct ebt_count_key key;
-	struct ebt_count_lane last;	     /* as it was read last */
-	struct ebt_count_sums exact;	     /* of the pauses in tallies */
-	uint64_t at_ns;			     /* of the last tally */
-	PTRARRAY(struct counted_page) pages; /* by epoch and page */
+	struct ebt_count_lane last;	   /* as it was read last */
+	struct ebt_count_sums exact;	   /* of the pauses in tallies */
+	uint64_t at_ns;			   /* of the last tally */
+	PTRMAP(struct counted_page) pages; /* by epoch and page */
 };
 
 struct counted_process {
@@ -34,11 +36,24 @@ struct counted_process {
 	uint32_t lanes, cap;
 };
 
+/* The first page from `page` on that has been used; PAGES: there is none. */
+static uint32_t next_page(const uint64_t bits[EBT_COUNT_PAGE_WORDS], uint32_t page)
+{
+	for (uint32_t word = page / 64, at = page % 64; word < EBT_COUNT_PAGE_WORDS;
+	     word++, at = 0) {
+		uint64_t left = bits[word] >> at << at;
+		page = 64 * word + (left ? (uint32_t)__builtin_ctzll(left) : 0);
+		if (left)
+			return page < PAGES ? page : PAGES;
+	}
+	return PAGES;
+}
+
 /* ---- lanes ---- */
 
 static void free_lane(struct counted_lane *l)
 {
-	ptrarray_free(&l->pages);
+	ptrmap_free(&l->pages);
 	free(l);
 }
 
@@ -83,14 +98,20 @@ int bpf_counted_add(struct bpf_counted *c, uint32_t slot, pid_t pid, uint32_t pr
 
 /* ---- the difference to the last read ---- */
 
-static int add_buckets(struct histogram *h, uint32_t page, const struct ebt_count_page *now,
-		       const struct ebt_count_page *last)
+static uint64_t middle_of(const struct bpf_counted *c, unsigned group, unsigned bucket)
+{
+	uint64_t number = buckets_middle_of(group, bucket);
+	return c->coarse ? buckets_middle_of_coarse(number) : number;
+}
+
+static int add_buckets(const struct bpf_counted *c, struct histogram *h, uint32_t page,
+		       const struct ebt_count_page *now, const struct ebt_count_page *last)
 {
 	unsigned group = page / GROUP_PAGES, first = page % GROUP_PAGES * PAGE_BUCKETS;
 	int err = 0;
 	for (unsigned i = 0; i < PAGE_BUCKETS && !err; i++)
 		if (now->bucket[i] != last->bucket[i])
-			err = histogram_add_many(h, buckets_middle_of(group, first + i),
+			err = histogram_add_many(h, middle_of(c, group, first + i),
 						 now->bucket[i] - last->bucket[i]);
 	return err;
 }
@@ -102,17 +123,17 @@ static int read_page(struct bpf_counted *c, struct counted_lane *l,
 	static const struct ebt_count_page none;
 	struct ebt_count_page now;
 	bool is_new;
-	struct counted_page *p = ptrarray_make(&l->pages, key->epoch * PAGES + key->page, &is_new);
+	struct counted_page *p = ptrmap_make(&l->pages, key->epoch * PAGES + key->page, &is_new);
 	if (!p)
 		return -ENOMEM;
 	/* No pause comes to what was held. */
 	if ((p->counts && key->epoch) || c->access.read_page(c->access.ctx, key, &now))
 		return 0;
-	int err = add_buckets(&t->seen, key->page, &now, &p->last);
+	int err = add_buckets(c, &t->seen, key->page, &now, &p->last);
 	if (!err && !counts && holds)
-		err = add_buckets(&t->held, key->page, &now, &none);
+		err = add_buckets(c, &t->held, key->page, &now, &none);
 	if (!err && counts)
-		err = add_buckets(&t->pauses, key->page, &now, p->counts ? &p->last : &none);
+		err = add_buckets(c, &t->pauses, key->page, &now, p->counts ? &p->last : &none);
 	p->last = now;
 	p->counts = counts;
 	return err;
@@ -148,11 +169,23 @@ static void set_exact(struct histogram *h, const struct ebt_count_sums *now,
 }
 
 /* The longest pause is exact where it is in the same bucket as the longest of all. */
-static void set_longest(struct histogram *h, uint64_t max_ns)
+static void set_longest(const struct bpf_counted *c, struct histogram *h, uint64_t max_ns)
 {
-	unsigned group = buckets_group_of(max_ns);
-	if (h->count && h->max == buckets_middle_of(group, buckets_bucket_of(max_ns, group)))
+	uint64_t number = c->coarse ? buckets_coarse_of(max_ns) : max_ns;
+	unsigned group = buckets_group_of(number);
+	if (h->count && h->max == middle_of(c, group, buckets_bucket_of(number, group)))
 		h->max = max_ns;
+}
+
+/* Whether pauses may have come to the pages of an epoch since the last read: the present one takes
+ * those that are held, 0 those that are sure, and others have been read when they had ended. */
+static bool epoch_changed(const struct ebt_count_lane *now, const struct ebt_count_lane *last,
+			  uint32_t epoch)
+{
+	if (!epoch)
+		return now->sure.pauses != last->sure.pauses;
+	bool was_sure = epoch == last->epoch && last->certainty == EBT_COUNT_SURE;
+	return epoch >= last->epoch && !was_sure;
 }
 
 static int read_pages(struct bpf_counted *c, struct counted_lane *l,
@@ -160,10 +193,10 @@ static int read_pages(struct bpf_counted *c, struct counted_lane *l,
 {
 	int err = 0;
 	histogram_clear(&t->held);
-	for (uint32_t page = 0; page < PAGES && !err; page++) {
-		if (!(now->pages[page / 64] >> (page % 64) & 1))
-			continue;
+	for (uint32_t page = 0; (page = next_page(now->pages, page)) < PAGES && !err; page++) {
 		for (uint32_t e = 0; e <= now->epoch && e <= EBT_COUNT_EPOCHS && !err; e++) {
+			if (!epoch_changed(now, &l->last, e))
+				continue;
 			struct ebt_count_page_key key = {now->number, (uint16_t)page, (uint16_t)e};
 			err = read_page(c, l, &key, epoch_counts(now, e), e == now->epoch, t);
 		}
@@ -173,15 +206,16 @@ static int read_pages(struct bpf_counted *c, struct counted_lane *l,
 
 /* What pages have more than sums at once, or less, comes to the sums of the next tally with
  * pauses. */
-static void set_sums(struct counted_lane *l, const struct ebt_count_lane *now, struct tally *t)
+static void set_sums(const struct bpf_counted *c, struct counted_lane *l,
+		     const struct ebt_count_lane *now, struct tally *t)
 {
 	static const struct ebt_count_sums none;
 	set_exact(&t->pauses, &now->sure, &l->exact);
 	if (t->pauses.count)
 		l->exact = now->sure;
 	set_exact(&t->held, &now->held, &none);
-	set_longest(&t->seen, now->sure.max_ns);
-	set_longest(&t->seen, now->held.max_ns);
+	set_longest(c, &t->seen, now->sure.max_ns);
+	set_longest(c, &t->seen, now->held.max_ns);
 }
 
 static void add_phases(struct tally *t, const struct ebt_count_lane *now,
@@ -266,7 +300,7 @@ static int read_pauses(struct bpf_counted *c, struct counted_lane *l, uint64_t o
 		copy_lane(c, l, over_ns, now);
 		is_same = now->hits == hits;
 	}
-	set_sums(l, now, t);
+	set_sums(c, l, now, t);
 	return err;
 }
 
@@ -303,6 +337,7 @@ static int read_lane(struct bpf_counted *c, const struct counted_process *p, str
 	struct tally *t = calloc(1, sizeof(*t));
 	if (!t)
 		return -ENOMEM;
+	t->pauses.coarse = t->held.coarse = t->seen.coarse = c->coarse;
 	/* What is held replaces that of the tally before: they are applied in this order. */
 	if (at_ns > l->at_ns)
 		l->at_ns = at_ns;
@@ -322,9 +357,8 @@ static int read_lane(struct bpf_counted *c, const struct counted_process *p, str
 static void remove_lane(struct bpf_counted *c, struct counted_lane *l)
 {
 	uint32_t epochs = l->last.epoch < EBT_COUNT_EPOCHS ? l->last.epoch : EBT_COUNT_EPOCHS;
-	for (uint32_t page = 0; page < PAGES; page++) {
-		for (uint32_t e = 0; e <= epochs && l->last.pages[page / 64] >> (page % 64) & 1;
-		     e++)
+	for (uint32_t page = 0; (page = next_page(l->last.pages, page)) < PAGES; page++) {
+		for (uint32_t e = 0; e <= epochs; e++)
 			c->access.remove_page(c->access.ctx,
 					      &(struct ebt_count_page_key){
 						      l->last.number, (uint16_t)page, (uint16_t)e});

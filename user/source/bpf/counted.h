@@ -35,6 +35,7 @@ struct counted_process;
 struct bpf_counted {
 	struct bpf_count_access access;
 	const struct tally_reader *reader;
+	bool coarse; /* the histograms are */
 	PTRARRAY(struct counted_process) by_slot;
 	uint64_t read_ns; /* when all were read last */
 };

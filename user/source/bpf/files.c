@@ -26,6 +26,8 @@
 #define MAX_IDLE	  256 /* open links without users */
 #define MAX_FOREIGN_PER_S 10000
 #define CHECK_FOREIGN_NS  1000000000ull
+/* A shared link that was in place is checked again after this, not for each of its processes. */
+#define HELD_NS 200000ull
 
 static void bpf_links_drop(struct attach_env *env, const struct attacher *by,
 			   struct attach_plan *plan)
@@ -239,7 +241,12 @@ static bool attachment_is_cut(struct bpf_links *l, struct attach_env *env, struc
 {
 	if (!a->by || !a->shared)
 		return a->by && !bpf_links_check(l, env, &a->link);
-	a->shared->cuts += !bpf_links_check(l, env, &a->shared->link);
+	uint64_t now = now_ns();
+	bool known = now - a->shared->held_ns < HELD_NS;
+	if (!known && bpf_links_check(l, env, &a->shared->link))
+		a->shared->held_ns = now;
+	else if (!known)
+		a->shared->cuts++;
 	return a->watched && a->cuts != a->shared->cuts;
 }
 

@@ -48,6 +48,7 @@ struct bpf_shared {
 	uint32_t cuts; /* how often its probes were gone */
 	struct bpf_shared *prev_idle, *next_idle;
 	uint64_t foreign, checked_ns;
+	uint64_t held_ns; /* when its probes were found in place last */
 };
 /* True if a shared link has probed the file in all processes since before born_ns. */
 bool bpf_links_cover(const struct bpf_links *l, uint64_t dev, uint64_t inode, uint64_t born_ns);

@@ -514,6 +514,7 @@ static void set_counting(struct bpf_kernel *k)
 	for (size_t i = 0; i < sizeof(maps) / sizeof(*maps); i++)
 		bpf_map__set_autocreate(maps[i], k->opt.plan->yield == PROBE_TALLIES);
 	k->skel->rodata->ebt_counting = k->opt.plan->yield == PROBE_TALLIES;
+	k->skel->rodata->ebt_count_coarse = k->opt.plan->coarse;
 	numberings_set_rows(k->skel->rodata->ebt_count_rows);
 }
 

@@ -784,7 +784,8 @@ void ring_source_pace(struct ring_source *s, struct ring_pace *ret)
 {
 	ret->lap_ns = s->fill.rate > 1e-18 ? (uint64_t)(1 / s->fill.rate) : UINT64_MAX;
 	ret->fill = s->fill.fill;
-	ret->rest_ns = s->idle_max_ns > IDLE_MAX_NS ? s->idle_ns / 2 : 0;
+	uint64_t rest_ns = s->open_count ? s->idle_ns / 2 : RING_FRUGAL_REST_NS;
+	ret->rest_ns = s->idle_max_ns > IDLE_MAX_NS ? rest_ns : 0;
 	s->fill = (struct ring_fill){0};
 }
 

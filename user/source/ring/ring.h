@@ -87,8 +87,9 @@ struct ring_pace {
 /* Rings that do not fill are looked at less often, where there are many: at one in
  * RING_FRUGAL_SHARE of our time, and after RING_FRUGAL_NS at the latest. What a ring that begins to
  * fill fast cannot hold until then is lost. */
-#define RING_FRUGAL_SHARE 512
-#define RING_FRUGAL_NS	  1000000000ull
+#define RING_FRUGAL_SHARE   512
+#define RING_FRUGAL_NS	    1000000000ull
+#define RING_FRUGAL_REST_NS 20000000ull /* where there is no file */
 void ring_source_be_frugal(struct ring_source *s);
 void ring_source_pace(struct ring_source *s, struct ring_pace *ret);
 

@@ -13,11 +13,14 @@ void stat_tallies_done(struct stat_tallies *ts)
 
 void stat_tallies_add(struct stat_tallies *ts, struct tally *t)
 {
-	struct tally **at = &ts->first;
+	bool is_last = ts->first && ts->last && ts->last->at_ns <= t->at_ns;
+	struct tally **at = is_last ? &ts->last->next : &ts->first;
 	while (*at && (*at)->at_ns <= t->at_ns)
 		at = &(*at)->next;
 	t->next = *at;
 	*at = t;
+	if (!t->next)
+		ts->last = t;
 	ts->any = true;
 }
 
@@ -165,6 +168,7 @@ int stat_tallies_forget(struct stat_tallies *ts, struct stat_model *m, uint32_t 
 		err = apply(m, t);
 		*at = t->next;
 		tally_free(t);
+		ts->last = NULL;
 	}
 	return err;
 }

@@ -14,7 +14,8 @@
 /* Zeroed memory: none. In order of at_ns. */
 struct stat_tallies {
 	struct tally *first;
-	bool any; /* there ever were */
+	struct tally *last; /* NULL: not known */
+	bool any;	    /* there ever were */
 };
 
 void stat_tallies_done(struct stat_tallies *ts);
