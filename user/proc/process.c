@@ -6,6 +6,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -95,6 +96,47 @@ int process_read_stat(pid_t pid, struct process_stat *ret)
 	if (n <= 0)
 		return n == -ENOENT || !n ? -ESRCH : (int)n;
 	return parse_stat(text, ret);
+}
+
+int process_open_size(pid_t pid)
+{
+	char path[32];
+	snprintf(path, sizeof(path), "/proc/%d/statm", pid);
+	return file_open(AT_FDCWD, path, 0);
+}
+
+int process_read_size(int fd, uint64_t *ret)
+{
+	char text[128];
+	ssize_t n = file_read_at(fd, text, sizeof(text) - 1, 0);
+	if (n <= 0)
+		return n ? (int)n : -ESRCH;
+	text[n] = 0;
+	*ret = strtoull(text, NULL, 10);
+	return 0;
+}
+
+/* The number that the kernel gave last in our pid namespace. False: not known, as /proc is that of
+ * another one. */
+static bool read_last_number(uint32_t *ret)
+{
+	char text[96], self[16];
+	ssize_t n = readlink("/proc/self", self, sizeof(self) - 1);
+	self[n > 0 ? n : 0] = 0;
+	return n > 0 && atoi(self) == getpid() &&
+	       file_read_text("/proc/loadavg", text, sizeof(text)) > 0 &&
+	       sscanf(text, "%*s %*s %*s %*s %" SCNu32, ret) == 1;
+}
+
+bool process_births_any(struct process_births *b)
+{
+	uint32_t last = 0;
+	bool known = read_last_number(&last), was_known = b->known;
+	bool changed = !known || !was_known || last != b->last;
+	/* One that had its number already may not have been listed yet. */
+	bool any = changed || b->again;
+	*b = (struct process_births){.last = last, .known = known, .again = changed};
+	return any;
 }
 
 /* The error is ours and has nothing to do with the process. */

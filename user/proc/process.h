@@ -46,6 +46,23 @@ struct process_stat {
 /* Also of a zombie. 0 or -errno; -ESRCH: no such process. */
 int process_read_stat(pid_t pid, struct process_stat *ret);
 
+/* A descriptor by which the size of a process's address space can be read often, for less than
+ * process_read_stat() costs; or -errno. It stays that of this process. */
+int process_open_size(pid_t pid);
+/* The size in pages. 0 or -errno; -ESRCH: the process has ended. */
+int process_read_size(int fd, uint64_t *ret);
+
+/* Zeroed memory: nothing is known. */
+struct process_births {
+	uint32_t last; /* the number that was given last */
+	bool known, again;
+};
+/*
+ * False: no process or thread of our pid namespace was born since the call before the last one, but
+ * for some with a number that was asked for. Where that cannot be known it returns true.
+ */
+bool process_births_any(struct process_births *b);
+
 /* Reads the status of a pid. Never fails: unknown fields are zero, and `state` is the reason. */
 void process_read_status(pid_t pid, struct process_status *ret);
 

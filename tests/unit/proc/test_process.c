@@ -3,9 +3,11 @@
 #include "proc/process.h"
 #include "tests/tap.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -105,9 +107,54 @@ static void test_name(void)
 	is_str(now.comm, "a) Z 1 2 (b", "and the name whole");
 }
 
+/* By its size of stat, and by a descriptor that stays that of a process that has ended. */
+static void test_size(void)
+{
+	struct process_stat stat = {0};
+	uint64_t pages = 0;
+	int pipes[2];
+	if (pipe(pipes))
+		abort();
+	pid_t pid = fork();
+	if (!pid) {
+		char c;
+		close(pipes[1]);
+		_exit(read(pipes[0], &c, 1) != 0);
+	}
+	int fd = process_open_size(pid);
+	int err = process_read_size(fd, &pages);
+	ok(fd >= 0 && !err && !process_read_stat(pid, &stat) &&
+		   pages * (uint64_t)sysconf(_SC_PAGESIZE) == stat.vm_bytes,
+	   "the size of an address space is read by a descriptor");
+	close(pipes[1]);
+	waitpid(pid, NULL, 0);
+	is(process_read_size(fd, &pages), -ESRCH, "and of a process that has ended there is none");
+	close(fd);
+	close(pipes[0]);
+}
+
+static void test_births(void)
+{
+	struct process_births births = {0};
+	bool first = process_births_any(&births), any = true;
+	ok(first, "without anything known processes may have been born");
+	/* Those of others are births, too. */
+	for (int i = 0; i < 2000 && any; i++)
+		any = process_births_any(&births);
+	ok(!any, "while none is born there is none");
+	pid_t pid = fork();
+	if (!pid)
+		_exit(0);
+	waitpid(pid, NULL, 0);
+	ok(process_births_any(&births), "a process that has come and gone is one");
+	ok(process_births_any(&births), "and at the call behind that, too");
+}
+
 int main(void)
 {
 	test_count();
+	test_size();
+	test_births();
 	test_inner_pid();
 	test_name();
 	return tap_done();

@@ -17,8 +17,10 @@
 #define PASS_OWN_NS	 500000000ull /* without privilege: of processes of the user's own */
 #define PASS_CPU_PART	 20
 #define PASS_FRUGAL_PART 100
-#define YOUNG_NS	 1000000000ull
-#define OLD_EACH_NS	 1000000000ull /* between two reads of the size of an older process */
+/* Where it is to be frugal /proc is listed if a process was born, and in this period at least. */
+#define LIST_FRUGAL_NS 1000000000ull
+#define YOUNG_NS       1000000000ull
+#define OLD_EACH_NS    1000000000ull /* between two reads of the size of an older process */
 
 /* A program maps its libraries in its first milliseconds. */
 #define EXEC_NS	 20000000ull
@@ -51,9 +53,11 @@ struct everyone {
 	struct traced *traced;
 	struct inspect *inspect;
 	uint64_t period_ns, due_ns;
-	uint64_t pass_ns, before_ns;   /* the begin of this pass, and of the one before it */
-	bool is_first;		       /* the pass before the run */
-	bool starved;		       /* not all could be traced, for want of descriptors */
+	uint64_t pass_ns, before_ns; /* the begin of this pass, and of the one before it */
+	bool is_first;		     /* the pass before the run */
+	bool starved;		     /* not all could be traced, for want of descriptors */
+	struct process_births births;
+	uint64_t list_ns;	       /* when /proc is listed again, at the latest */
 	struct bystanders before, now; /* of the pass before, and of this one so far */
 	uint32_t passed;	       /* of those before */
 	struct executed executed[EXEC_MAX];
@@ -209,20 +213,43 @@ static uint64_t unwatched_since(const struct everyone *e, const struct bystander
 	return b->before_ns || b->was_there ? b->before_ns : e->before_ns;
 }
 
+static int look_at_one(struct everyone *e, struct bystander *b)
+{
+	if (!is_due(e, b, now_ns()) || !can_be_traced(e, b->pid))
+		return 0;
+	int err = trace(e, b->pid, unwatched_since(e, b), b->was_there);
+	if (err > 0)
+		b->vm_bytes = 0; /* it is due again */
+	return err < 0 ? err : 0;
+}
+
 static int look_at(pid_t pid, void *ctx)
 {
 	struct everyone *e = ctx;
 	if (traced_find(e->traced, pid))
 		return 0;
 	struct bystander *b = recall(e, pid);
-	if (!b)
-		return -ENOMEM;
-	if (!is_due(e, b, now_ns()) || !can_be_traced(e, pid))
-		return 0;
-	int err = trace(e, pid, unwatched_since(e, b), b->was_there);
-	if (err > 0)
-		b->vm_bytes = 0; /* it is due again */
-	return err < 0 ? err : 0;
+	return b ? look_at_one(e, b) : -ENOMEM;
+}
+
+/* A pass over all that there are. */
+static int list(struct everyone *e)
+{
+	struct bystanders last = e->before;
+	e->before = e->now;
+	e->now = last;
+	e->now.count = e->passed = 0;
+	return process_each(look_at, e);
+}
+
+/* A pass while no process was born: those of the pass before. */
+static int look_again(struct everyone *e)
+{
+	int err = 0;
+	for (uint32_t i = 0; i < e->now.count && !err; i++)
+		if (!traced_find(e->traced, e->now.at[i].pid))
+			err = look_at_one(e, &e->now.at[i]);
+	return err;
 }
 
 int everyone_scan(struct everyone *e)
@@ -233,13 +260,12 @@ int everyone_scan(struct everyone *e)
 		return err;
 	e->before_ns = e->pass_ns;
 	e->pass_ns = begin;
-	struct bystanders last = e->before;
-	e->before = e->now;
-	e->now = last;
-	e->now.count = e->passed = 0;
-	err = process_each(look_at, e);
+	bool frugal = e->engine->options->frugal;
+	bool lists = !frugal || process_births_any(&e->births) || begin >= e->list_ns;
+	e->list_ns = lists ? begin + LIST_FRUGAL_NS : e->list_ns;
+	err = lists ? list(e) : look_again(e);
 	e->is_first = false;
-	uint64_t part = e->engine->options->frugal ? PASS_FRUGAL_PART : PASS_CPU_PART;
+	uint64_t part = frugal ? PASS_FRUGAL_PART : PASS_CPU_PART;
 	uint64_t cost = (now_ns() - begin) * part;
 	e->due_ns = begin + (cost > e->period_ns ? cost : e->period_ns);
 	return err;

@@ -15,6 +15,7 @@
 #include "engine/live/probing.h"
 #include "engine/live/realtime.h"
 #include "engine/live/ring_files.h"
+#include "engine/live/scan.h"
 #include "engine/live/traced.h"
 #include "engine/loop.h"
 #include "engine/pipeline.h"
@@ -25,135 +26,6 @@
 #include "proc/memory_reader.h"
 #include "runtime/inspect.h"
 #include "session/languages.h"
-
-/*
- * When the traced processes are scanned: by the clock, sooner where something has changed, later
- * where a scan would need too much of a CPU. Processes that are found are probed. What is
- * due of single processes is read between the scans.
- */
-
-struct scan {
-	struct loop *loop;
-	struct everyone *everyone; /* NULL: single processes are traced */
-	struct traced *traced;
-	struct ring_files *files;
-	struct probing *probing;
-	/* The first ring, of a program of ours, may wrap within milliseconds. */
-	bool hurried;
-	uint64_t began_ns;
-	struct loop_timer timer;
-	uint64_t at_ns; /* of the next scan */
-	uint64_t
-		rests_until_ns; /* behind one that took long: nothing brings the next one forward */
-};
-
-/* Scan period until the first ring of a program of ours: FIRST_NS, then elapsed / FIRST_SHARE, at
- * most FIRST_MAX_NS, a time in which few rings wrap. */
-#define FIRST_NS     250000ull
-#define FIRST_MAX_NS 8000000ull
-#define FIRST_SHARE  32
-/* Scans that take longer than EXPENSIVE_SCAN_NS get at most 1/CPU_SHARE of our CPU time. */
-#define EXPENSIVE_SCAN_NS (RING_FILES_SCAN_NS / 4)
-#define CPU_SHARE	  5
-#define FRUGAL_SHARE	  100 /* and all scans, where it is to be frugal */
-
-static void set(struct scan *s, uint64_t at_ns)
-{
-	uint64_t due_ns = traced_due_ns(s->traced);
-	s->at_ns = at_ns;
-	loop_timer_set(s->loop, &s->timer, due_ns < at_ns ? due_ns : at_ns);
-}
-
-/* The time until the ring of a program that has none yet is searched for again. */
-static uint64_t first_period(const struct scan *s, uint64_t now)
-{
-	uint64_t ns = (now - s->began_ns) / FIRST_SHARE;
-	ns = ns > FIRST_NS ? ns : FIRST_NS;
-	return ns < FIRST_MAX_NS ? ns : FIRST_MAX_NS;
-}
-
-/* What is due of processes that are new, or have changed. Does nothing before scan_begin() and
- * after scan_end(). */
-static int scan_due(struct scan *s)
-{
-	if (!s->loop || traced_due_ns(s->traced) > now_ns())
-		return 0;
-	/* An exec is known before the mappings of its program are read. */
-	int err = s->probing->source ? source_poll(s->probing->source) : 0;
-	if (!err)
-		err = traced_scan_due(s->traced);
-	traced_found(s->traced, probing_attach_found, s->probing);
-	set(s, s->at_ns);
-	return err;
-}
-
-static int on_timer(void *ctx)
-{
-	struct scan *s = ctx;
-	uint64_t cpu = clock_ns(CLOCK_THREAD_CPUTIME_ID);
-	bool waiting = s->hurried && !ring_files_opened(s->files);
-	uint64_t begin = now_ns();
-	if (begin < s->at_ns)
-		return scan_due(s);
-	/* The scan drops processes that have ended, so the BPF source is polled first for their
-	 * last records. */
-	int err = s->probing->source ? source_poll(s->probing->source) : 0;
-	if (!err)
-		err = everyone_scan(s->everyone);
-	if (!err)
-		err = ring_files_scan(s->files, probing_known_ns(s->probing));
-	uint64_t next = begin + (waiting ? first_period(s, begin) : RING_FILES_SCAN_NS);
-	if (ring_files_opened(s->files))
-		probing_report_missing(s->probing);
-	traced_found(s->traced, probing_attach_found, s->probing);
-	uint64_t cost = clock_ns(CLOCK_THREAD_CPUTIME_ID) - cpu;
-	bool frugal = s->probing->engine->options->frugal;
-	bool dear = frugal || cost > EXPENSIVE_SCAN_NS;
-	uint64_t fair = now_ns() + ((frugal ? FRUGAL_SHARE : CPU_SHARE) - 1) * cost;
-	s->rests_until_ns = cost > EXPENSIVE_SCAN_NS ? fair : 0;
-	set(s, dear && fair > next ? fair : next);
-	return err;
-}
-
-/* The first scan is when the loop runs. All that it is given outlives scan_end(). */
-static void scan_begin(struct scan *s, struct loop *l, struct everyone *everyone,
-		       struct traced *traced, struct ring_files *files, struct probing *p,
-		       bool hurried)
-{
-	*s = (struct scan){
-		.loop = l,
-		.everyone = everyone,
-		.traced = traced,
-		.files = files,
-		.probing = p,
-		.hurried = hurried && !engine_probes_alone(p->engine->options),
-		.timer = {.fn = on_timer, .ctx = s},
-		.began_ns = now_ns(),
-	};
-	set(s, s->began_ns);
-}
-
-/* No more scans by the clock; all zero is allowed. */
-static void scan_end(struct scan *s)
-{
-	if (s->loop)
-		loop_timer_clear(s->loop, &s->timer);
-	s->loop = NULL;
-}
-
-/* Never later than it would be without. */
-static void scan_by(struct scan *s, uint64_t at_ns)
-{
-	uint64_t from = at_ns > s->rests_until_ns ? at_ns : s->rests_until_ns;
-	if (s->loop && from < s->at_ns)
-		set(s, from);
-}
-
-/* A process has ended: scan at once. Does nothing before scan_begin() and after scan_end(). */
-static void scan_soon(struct scan *s)
-{
-	scan_by(s, now_ns());
-}
 
 /* After a request to end, the trace waits this long for its program. */
 #define SIGNAL_GRACE_NS 1000000000ull

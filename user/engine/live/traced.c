@@ -3,9 +3,11 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -134,7 +136,7 @@ static void traced_usage_end(struct traced_usage *a, struct session *s)
 #define USAGE_MIN_NS  4000000u
 #define USAGE_MAX_NS  100000000u
 #define USAGE_EACH_NS 1000000u
-#define USAGE_FRUGAL  16 /* times as long */
+#define USAGE_FRUGAL  64 /* times as long */
 
 /* Early reads of a process come after EARLY_NS, twice that, and so on: a program maps its libraries
  * in its first milliseconds. */
@@ -142,14 +144,16 @@ static void traced_usage_end(struct traced_usage *a, struct session *s)
 #define EARLY_READS 5
 /* A process may map a file and unmap as much: its mappings are read in this period at least, or,
  * among many processes, in a longer one. */
-#define UNSEEN_NS      1000000000ull
-#define UNSEEN_EACH_NS 5000000ull
-#define UNSEEN_FRUGAL  8 /* times as long */
+#define UNSEEN_NS	      1000000000ull
+#define UNSEEN_EACH_NS	      5000000ull
+#define UNSEEN_FRUGAL_NS      8000000000ull
+#define UNSEEN_FRUGAL_EACH_NS 200000000ull
 /* The time in which a child may have its parent's ring mapped, and then its own in the same
  * place. */
 #define OTHERS_NS      1000000000ull
 #define OTHERS_EACH_NS 10000000ull
 #define LEFT_OUT_MAX   4096
+#define SIZE_FDS_SHARE 4 /* of the descriptors, at most, are those of sizes */
 
 struct pids {
 	pid_t *pid;
@@ -164,6 +168,11 @@ struct traced {
 	unsigned count, cap, ended;
 	bool starved;
 	bool forks_reported;
+	bool frugal;
+	struct process_births births;
+	bool has_births;  /* since the scan before */
+	bool lists_again; /* children were left out of the last scan */
+	int size_fd_max;
 	struct pids found;
 	struct pids left_out; /* for want of descriptors: their mappings are read all the same */
 	uint64_t due_ns;      /* the earliest early read */
@@ -183,6 +192,10 @@ int traced_new(const struct engine *e, struct loop *l, const struct traced_hooks
 	t->hooks = *hooks;
 	t->usage_step_ns = USAGE_MIN_NS;
 	t->due_ns = UINT64_MAX;
+	t->frugal = e->options->frugal;
+	struct rlimit files;
+	rlim_t most = getrlimit(RLIMIT_NOFILE, &files) ? 0 : files.rlim_cur / SIZE_FDS_SHARE;
+	t->size_fd_max = most < INT_MAX ? (int)most : INT_MAX;
 	*ret = t;
 	return 0;
 }
@@ -198,6 +211,8 @@ static void forget(struct traced_process *p)
 	processes_at(registry(p->traced), p->process)->traced = NULL;
 	loop_remove(p->traced->loop, &p->watch);
 	close(p->watch.fd);
+	if (p->reads.size_fd >= 0)
+		close(p->reads.size_fd);
 	free(p);
 }
 
@@ -243,6 +258,7 @@ static int on_end(void *ctx)
 {
 	struct traced_process *p = ctx;
 	loop_remove(p->traced->loop, &p->watch);
+	p->has_ended = true;
 	p->traced->hooks.changed(p->traced->hooks.ctx);
 	return 0;
 }
@@ -283,7 +299,7 @@ static int make_record(struct traced *t, pid_t pid, int fd, struct traced_proces
 		.pid = pid,
 		.runtime = t->engine->options->runtime,
 		.traced = t,
-		.reads = {.since_ns = now_ns()},
+		.reads = {.since_ns = now_ns(), .size_fd = -1},
 		.watch = {.fd = fd, .fn = on_end, .ctx = p},
 	};
 	int err = loop_add(t->loop, &p->watch, LOOP_LEVEL);
@@ -337,6 +353,7 @@ static int leave_out(struct traced *t, int err)
 {
 	bool starved = err == -EMFILE || err == -ENFILE;
 	t->starved |= starved;
+	t->lists_again |= starved;
 	return starved ? 0 : err;
 }
 
@@ -417,22 +434,52 @@ void traced_read_again(struct traced *t, pid_t pid)
 	p->reads.due_ns = t->due_ns = 0;
 }
 
+/* Opens the descriptor of its size where many are to be read often. */
+static bool has_size_fd(struct traced_process *p)
+{
+	struct traced_reads *r = &p->reads;
+	int most = p->traced->size_fd_max;
+	if (r->size_fd >= 0 || !p->traced->frugal || p->watch.fd > most)
+		return r->size_fd >= 0;
+	r->size_fd = process_open_size(p->pid);
+	if (r->size_fd > most) {
+		close(r->size_fd);
+		r->size_fd = -1;
+	}
+	return r->size_fd >= 0;
+}
+
+/* The size of its address space now, and its threads. 0 or -errno. */
+static int read_size(struct traced_process *p, uint64_t *ret_bytes, uint32_t *ret_threads)
+{
+	struct process_stat stat;
+	*ret_threads = 0;
+	p->traced->sizes_read++;
+	if (has_size_fd(p))
+		return process_read_size(p->reads.size_fd, ret_bytes);
+	int err = process_read_stat(p->pid, &stat);
+	if (!err) {
+		*ret_bytes = stat.vm_bytes;
+		*ret_threads = stat.threads;
+	}
+	return err;
+}
+
 /* False: what it has mapped is what it had at the last read, as far as its size shows that. */
 static bool may_have_changed(struct traced_process *p, bool is_due, uint64_t now)
 {
 	struct traced_reads *r = &p->reads;
-	struct process_stat stat;
-	uint64_t unseen_ns = UNSEEN_NS + p->traced->count * UNSEEN_EACH_NS;
-	bool frugal = p->traced->engine->options->frugal;
-	bool unseen = now - r->last_ns > (frugal ? UNSEEN_FRUGAL : 1) * unseen_ns;
+	uint64_t vm_bytes;
+	const struct traced *t = p->traced;
+	uint64_t unseen_ns = t->frugal ? UNSEEN_FRUGAL_NS + t->count * UNSEEN_FRUGAL_EACH_NS
+				       : UNSEEN_NS + t->count * UNSEEN_EACH_NS;
+	bool unseen = now - r->last_ns > unseen_ns;
 	bool others = r->has_others && now - r->since_ns < OTHERS_NS &&
 		      (is_due || now - r->last_ns > OTHERS_EACH_NS);
-	p->traced->sizes_read++;
-	if (process_read_stat(p->pid, &stat))
+	if (read_size(p, &vm_bytes, &r->threads))
 		return r->again;
-	bool other_size = stat.vm_bytes != r->vm_bytes;
-	r->vm_bytes = stat.vm_bytes;
-	r->threads = stat.threads;
+	bool other_size = vm_bytes != r->vm_bytes;
+	r->vm_bytes = vm_bytes;
 	return !r->last_ns || r->again || unseen || others || other_size;
 }
 
@@ -483,23 +530,36 @@ static void find_due(struct traced *t)
 			t->due_ns = t->running[i]->reads.due_ns;
 }
 
-/* Children of a process that is probed are reported: those before that are listed. */
+/* Children of a process that is probed are reported: those before that are listed. Without births
+ * there are no new ones. */
 static int list_children(struct traced *t, struct traced_process *p)
 {
-	if (!t->engine->options->follow || (t->forks_reported && p->reads.listed))
+	if (!t->engine->options->follow || (t->forks_reported && p->reads.listed) ||
+	    (p->reads.asked && !t->has_births))
 		return 0;
 	p->reads.listed = p->probed;
+	p->reads.asked = true;
 	t->children_listed++;
 	return leave_out(t, process_children(p->pid, p->reads.threads, add_child,
 					     &(struct parent){t, p->pid}));
 }
 
+/* Where that costs too much the kernel is not asked: the loop reports the end soon. */
+static bool is_over(const struct traced_process *p)
+{
+	bool trusts = p->traced->frugal && !p->reads.again;
+	return p->has_ended || (!trusts && process_pidfd_has_ended(p->watch.fd));
+}
+
 int traced_scan(struct traced *t)
 {
 	int err = 0;
+	bool again = t->lists_again;
+	t->lists_again = false;
+	t->has_births = !t->frugal || process_births_any(&t->births) || again;
 	for (unsigned i = 0; !err && i < t->count;) {
 		struct traced_process *p = t->running[i];
-		if (process_pidfd_has_ended(p->watch.fd)) {
+		if (is_over(p)) {
 			note_end(t, i);
 			continue;
 		}
@@ -578,7 +638,7 @@ void traced_read_usage(struct traced *t, bool begin)
 			traced_usage_note(&p->usage, t->engine->session);
 	}
 	uint64_t step_ns = t->usage_step_ns + t->count * (uint64_t)USAGE_EACH_NS;
-	t->usage_ns = now_ns() + (t->engine->options->frugal ? USAGE_FRUGAL : 1) * step_ns;
+	t->usage_ns = now_ns() + (t->frugal ? USAGE_FRUGAL : 1) * step_ns;
 	t->usage_step_ns *= t->usage_step_ns < USAGE_MAX_NS ? 2 : 1;
 }
 

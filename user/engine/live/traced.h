@@ -47,6 +47,8 @@ struct traced_reads {
 	uint64_t vm_bytes; /* its size then */
 	uint32_t threads;  /* 0: not known */
 	bool listed;	   /* its children have been, since it is probed */
+	bool asked;	   /* they have been, ever */
+	int size_fd;	   /* of process_open_size(); < 0: none */
 };
 
 struct traced_process {
@@ -68,6 +70,7 @@ struct traced_process {
 	struct traced *traced;
 	struct traced_reads reads;
 	struct loop_fd watch; /* its pidfd */
+	bool has_ended;	      /* it has reported that */
 };
 
 /* Each is called with ctx; none may be NULL. */
