@@ -64,3 +64,35 @@ bench_growth() {
 	followed threads_probes trace --mode probes -f ebt -o /dev/null -- threads 10000 &&
 		at_once_rows threads_probes 20
 }
+
+# top_cost MODE: what a frame a second of 500 processes with 100 events/s each costs ebtrace top,
+# in a pid namespace, as it shows all processes: % of a CPU and MiB, when it has run for a while.
+top_cost() {
+	unshare -pf --mount-proc bash -s "$1" "$minigc" "$ebtrace" <<-'END' 2>"$tmp/err"
+		dir=$(mktemp -d /dev/shm/ebtrace.XXXXXX)
+		for ((i = 0; i < 500; i++)); do
+			EBTRACE_START=1 EBTRACE_DIR=$dir "$2" -q -t 1 -s 600 -r 100 -c /dev/null &
+		done
+		sleep 3
+		script -qec "stty rows 40 cols 100; exec '$3' top --mode $1" /dev/null >/dev/null &
+		sleep 40
+		tracer=$(pgrep -x ebtrace | head -1)
+		ticks() { awk '{ print $14 + $15 }' "/proc/$tracer/stat"; }
+		before=$(ticks)
+		sleep 20
+		after=$(ticks)
+		awk -v ticks=$((after - before)) -v hz="$(getconf CLK_TCK)" '
+			/^VmRSS/ { print ticks / hz / 20 * 100, $2 / 1024 }' "/proc/$tracer/status"
+		rm -rf "$dir"
+	END
+}
+
+bench_top() {
+	local mode cpu rss
+	for mode in ring counters; do
+		read -r cpu rss < <(top_cost $mode)
+		[ -n "$rss" ] || { failed "top --mode $mode: $(tail -1 "$tmp/err")"; continue; }
+		row "top_500_${mode}_cpu" % "$cpu" ',"goal":3'
+		row "top_500_${mode}_rss" MiB "$rss" ',"goal":40'
+	done
+}

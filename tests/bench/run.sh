@@ -138,6 +138,7 @@ for ((round = 0; round < ROUNDS; round++)); do
 	[ $round -ge 1 ] || bench_blame
 	bench_stacks
 	[ $round -ge 1 ] || bench_growth # which takes long
+	[ $round -ge 1 ] || bench_top # which takes long, too
 done
 
 # Medians of every number of every name; the ratio is ours to theirs, else to the limit.

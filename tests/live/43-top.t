@@ -173,6 +173,43 @@ if [ "$(id -u)" = 0 ] && command -v setpriv >"$TMP/out"; then
 	type_keys user C-c
 	sees user "$interrupted" "Ctrl-C ends the program, too"
 fi
+# Events are counted in maps, and none is read: the same rows, and an opened process.
+if [ "$(id -u)" = 0 ]; then
+	begin gamma -t 2 -r 2000
+	gamma=$pid
+	begin delta -t 1 -r 300
+	delta=$pid
+	screen counters 80 24 "LC_ALL=C.UTF-8 '$ebt' top --mode counters --interval 200ms --sort pid -p $gamma,$delta"
+	sees counters "^ +$gamma gamma +[0-9.]+ +[0-9]+ +[0-9.]+[num]?s +[0-9.]+[num]?s +[0-9.]+[KM]" \
+		"--mode counters: processes have shares, pauses and rates"
+	sees counters "^ +$delta delta +[0-9.]+ .*[0-9]K.* 0$" "each of them, and nothing is lost"
+	type_keys counters Home Enter
+	sees counters "DOMAIN|^PHASE" "a process is opened"
+	sees counters "^ *minor " "with its phases"
+	type_keys counters q
+	sees counters "^status 0" "q ends"
+	# One that is forked while it runs is there soon, too, and one that ends is seen to.
+	cat >"$TMP/forks" <<-END
+		trap 'kill \$!' TERM
+		read -r
+		EBTRACE_START=1 EBTRACE_DIR=$TMP/rings "$TMP/gamma" -q -s 600 -r 1000 -c /dev/null &
+		wait
+	END
+	mkfifo "$TMP/go.forks"
+	bash "$TMP/forks" <"$TMP/go.forks" &
+	forks=$!
+	children+=($forks)
+	exec 8>"$TMP/go.forks"
+	screen forked 80 24 "LC_ALL=C.UTF-8 '$ebt' top --mode counters --interval 200ms -p $forks,$delta"
+	sees forked "^ +$delta delta" "of a process and a shell that has no runtime the process is shown"
+	echo >&8 && exec 8>&-
+	sees forked "^ +[0-9]+ gamma +[0-9.]+" "a child that the shell starts is shown"
+	kill "$delta"
+	sees forked ", 1 ended|2 ended" "and the end of the other one is seen"
+	type_keys forked q
+	sees forked "^status 0" "until q"
+	kill $forks "$gamma" 2>/dev/null
+fi
 # All processes: those of a pid namespace, as other programs of the machine are not to be traced.
 if [ "$(id -u)" = 0 ]; then
 	cat >"$TMP/all" <<-END
