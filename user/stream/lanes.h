@@ -4,8 +4,8 @@
  * the horizon of those that will follow. A buffer shrinks as the number of buffers grows: all of
  * them together fit into a second-level cache.
  *
- * A lane without events sleeps, if its source reports when it has some (source.h): it has no buffer,
- * and costs nothing but its share in the horizon of all that sleep.
+ * A lane without events sleeps, if its source reports when it has some (source.h): it has no
+ * buffer, and costs nothing but its share in the horizon of all that sleep.
  */
 #ifndef STREAM_LANES_H
 #define STREAM_LANES_H
@@ -58,11 +58,12 @@ struct lanes {
 /* Zeroed memory is a set without lanes. */
 void lanes_done(struct lanes *l);		  /* the sources are the caller's */
 int lanes_add(struct lanes *l, struct source *s); /* 0 or -ENOMEM */
-/* Polls every source, adds new lanes and those that begin again, and wakes those that have events. 0
- * or -ENOMEM. */
+/* Polls every source, adds new lanes and those that begin again, and wakes those that have events.
+ * 0 or -ENOMEM. */
 int lanes_poll(struct lanes *l);
 /*
- * Reads more events of the lanes that have few left, and drops those that have ended or sleep. After a
+ * Reads more events of the lanes that have few left, and drops those that have ended or sleep.
+ * After a
  * read that returned no event a lane is read again once all its events are merged and a poll has
  * followed. Moves events inside their buffers. 0 or -ENOMEM.
  */

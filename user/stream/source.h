@@ -27,7 +27,8 @@ struct source_ops {
 	 * until it returns false. NULL: no lane begins again. */
 	bool (*begins_again)(struct source *s, uint32_t *ret);
 	/*
-	 * Not NULL: lanes sleep. One that has read -EAGAIN is not read again before this returns its
+	 * Not NULL: lanes sleep. One that has read -EAGAIN is not read again before this returns
+	 * its
 	 * number in *ret: after poll() it returns true for each lane that may sleep and has events
 	 * now, or has ended; then false. Any other lane may be among them.
 	 */

@@ -169,7 +169,8 @@ static void test_begins_again(void)
 	free(c);
 }
 
-/* Lane 1 sleeps until it is woken; `reads` of it are counted, and all that sleep have one horizon. */
+/* Lane 1 sleeps until it is woken; `reads` of it are counted, and all that sleep have one
+ * horizon. */
 static uint32_t sleeper_reads, sleeper_wakes;
 static uint64_t sleeper_horizon;
 

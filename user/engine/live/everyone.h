@@ -4,8 +4,9 @@
  * later: they have a ring, or code with markers or a runtime. The processes that are found are
  * traced (traced_add_found()); the tracer, its workers and kernel threads are not.
  *
- * /proc is listed at each pass, or, where the options are frugal, if the kernel has given a number to
- * a new process or thread since the pass before, and once a second. A process is read when it is new, has called exec, or its address
+ * /proc is listed at each pass, or, where the options are frugal, if the kernel has given a number
+ * to a new process or thread since the pass before, and once a second. A process is read when it is
+ * new, has called exec, or its address
  * space has changed in size. The size is read at each pass in its first second and then once a
  * second: a process that maps such code late is found late.
  */

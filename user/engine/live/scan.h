@@ -40,8 +40,8 @@ void scan_begin(struct scan *s, struct loop *l, struct everyone *everyone, struc
 void scan_end(struct scan *s);
 /* A process has ended: scan at once. Does nothing before scan_begin() and after scan_end(). */
 void scan_soon(struct scan *s);
-/* Reads what is due of processes that are new, or have changed. Does nothing before scan_begin() and
- * after scan_end(). 0 or -errno. */
+/* Reads what is due of processes that are new, or have changed. Does nothing before scan_begin()
+ * and after scan_end(). 0 or -errno. */
 int scan_due(struct scan *s);
 
 #endif

@@ -47,8 +47,8 @@ uint32_t cursor_used(const struct ebt_cursor *c);
 size_t cursor_bytes(const struct ebt_cursor *c);
 /* Bytes of the file that have been touched, so that they are in its writer's memory. */
 uint64_t cursor_touched_bytes(const struct ebt_cursor *c);
-/* State of a ring; domain < max_domains. A ring that was never used has tail 0. Valid until the next
- * look. */
+/* State of a ring; domain < max_domains. A ring that was never used has tail 0. Valid until the
+ * next look. */
 const struct cursor_ring *cursor_ring(const struct ebt_cursor *c, uint32_t domain);
 /* Events so far of threads that found no free ring: they are in no ring, and lost. */
 uint64_t cursor_ringless(const struct ebt_cursor *c);

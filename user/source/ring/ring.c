@@ -10,12 +10,12 @@
 #include "base/array.h"
 #include "base/clock.h"
 #include "base/log.h"
-#include "base/ptrmap.h"
 #include "session/kinds.h"
 #include "session/session.h"
 #include "source/ring/damages.h"
 #include "source/ring/file.h"
 #include "source/ring/lane.h"
+#include "source/ring/live_files.h"
 #include "source/ring/losses.h"
 
 /*
@@ -81,79 +81,6 @@ static int ring_enter(struct session *s, struct ring_lane *lane, struct ebt_even
 	}
 	lane->last_ns = ev[n - 1].ts;
 	return err;
-}
-
-/*
- * The ring files that processes may still write to, by process: at its end all of a process's files
- * are found at once. Each exec that keeps its file leaves one, so a process may have any number;
- * the budget of the ring source is their limit. Owns none of them.
- */
-
-/* Zeroed memory is empty. */
-struct ring_live {
-	PTRMAP(struct ring_file) first; /* by process */
-};
-
-static void ring_live_done(struct ring_live *l);
-
-/* Adds a file, which is live. 0 or -ENOMEM. */
-static int ring_live_add(struct ring_live *l, struct ring_file *f)
-{
-	struct ring_file *next = ptrmap_get(&l->first, f->process);
-	int err = ptrmap_set(&l->first, f->process, f);
-	if (err)
-		return err;
-	f->next_live = next;
-	if (next)
-		next->prev_live = f;
-	return 0;
-}
-
-/* Removes a file; one that is not live is not in the set. */
-static void ring_live_remove(struct ring_live *l, struct ring_file *f)
-{
-	if (!f->live)
-		return;
-	if (f->next_live)
-		f->next_live->prev_live = f->prev_live;
-	if (f->prev_live)
-		f->prev_live->next_live = f->next_live;
-	else if (f->next_live)
-		ptrmap_set(&l->first, f->process, f->next_live); /* has its key */
-	else
-		ptrmap_remove(&l->first, f->process);
-}
-
-static void end(struct ring_file *f)
-{
-	for (; f; f = f->next_live)
-		f->live = false;
-}
-
-/* Removes the files of a process, which are live no more. */
-static void ring_live_end(struct ring_live *l, uint32_t process)
-{
-	end(ptrmap_remove(&l->first, process));
-}
-
-/* The files of a process, linked by next_live; NULL: none. */
-static struct ring_file *ring_live_first(const struct ring_live *l, uint32_t process)
-{
-	return ptrmap_get(&l->first, process);
-}
-
-/* As ring_live_end(), of all processes. */
-static void ring_live_end_all(struct ring_live *l)
-{
-	size_t at = 0;
-	for (struct ring_file *f; (f = ptrmap_next(&l->first, &at));)
-		end(f);
-	ring_live_done(l);
-}
-
-static void ring_live_done(struct ring_live *l)
-{
-	ptrmap_done(&l->first);
 }
 
 /*
@@ -256,8 +183,8 @@ struct ring_source {
 	struct ring_fill fill;
 	uint64_t idle_ns; /* period of looks while rings do not fill */
 	uint64_t idle_max_ns, idle_share;
-	/* Of the last looks: when the first file is due, what the fastest ring's rate was, and what no
-	 * ring brings an older event than; UINT64_MAX: none is live. */
+	/* Of the last looks: when the first file is due, what the fastest ring's rate was, and what
+	 * no ring brings an older event than; UINT64_MAX: none is live. */
 	uint64_t due_ns;
 	double rate;
 	uint64_t rings_safe_ns;
