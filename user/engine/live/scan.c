@@ -13,10 +13,8 @@
 /* Scans that take longer than EXPENSIVE_SCAN_NS get at most 1/CPU_SHARE of our CPU time. */
 #define EXPENSIVE_SCAN_NS (RING_FILES_SCAN_NS / 4)
 #define CPU_SHARE	  5
-/*
- * Where it is to be frugal scans get 1/FRUGAL_SHARE of a CPU, and those that ends of processes
- * bring forward 1/ENDS_SHARE, if FRUGAL_MAX_NS permits; what finds new processes is called in between.
- */
+/* Where it is to be frugal scans get 1/FRUGAL_SHARE of a CPU, those that ends of processes bring
+ * forward 1/ENDS_SHARE, if FRUGAL_MAX_NS permits. What finds new processes runs in between. */
 #define FRUGAL_SHARE  800
 #define ENDS_SHARE    50
 #define FRUGAL_MAX_NS 500000000ull

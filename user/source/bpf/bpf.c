@@ -22,18 +22,16 @@
 #include <string.h>
 #include <unistd.h>
 
-#define DEFAULT_RING_BYTES (16u << 20)
-/* Where events are counted in maps records are those of processes and lanes. */
-#define COUNTING_RING_BYTES (1u << 20)
+#define DEFAULT_RING_BYTES  (16u << 20)
+#define COUNTING_RING_BYTES (1u << 20) /* records are those of processes and lanes */
 #define DEFAULT_QUEUE_BYTES (64u << 20)
 #define DEFAULT_SLACK_NS    10000000u
 #define DRAIN_NS	    1000000u  /* how often the buffer is drained */
 #define DISPATCH_NS	    20000000u /* a poll takes no longer */
-/* How often what is counted in maps is read, unless the report asks for it more often. */
-#define COUNT_NS      2000000000u
-#define UPDATE_NS     100000000u /* the most by which an attachment is late */
-#define MAX_ANCESTORS 64	 /* of a process: pids may come again while they are read */
-#define QUICK_S	      0.2	 /* a wait at the end that is longer is reported */
+#define COUNT_NS	    2000000000u
+#define UPDATE_NS	    100000000u /* the most by which an attachment is late */
+#define MAX_ANCESTORS	    64	       /* of a process: pids may come again while they are read */
+#define QUICK_S		    0.2	       /* a wait at the end that is longer is reported */
 
 struct bpf_source {
 	struct source base;
@@ -61,8 +59,7 @@ struct bpf_source {
 	struct bpf_recover recover;
 	struct page_spaces pages;
 	struct page_faults faults;
-	bool hurries;	  /* the run was asked to end */
-	uint32_t wake_at; /* the next lane that may have to be woken */
+	bool hurries; /* the run was asked to end */
 };
 
 /* ---- poll ---- */
@@ -203,7 +200,7 @@ static int count(struct bpf_source *s)
 static int bpf_source_poll(struct source *base)
 {
 	struct bpf_source *s = (struct bpf_source *)base;
-	s->wake_at = 0;
+	s->lanes.wake_at = 0;
 	if (s->records.stopped)
 		return 0;
 	code_frames_poll(s->code);
@@ -228,15 +225,10 @@ static int bpf_source_poll(struct source *base)
 	return err;
 }
 
-/* Lane 0 may hold events that are too new; once the source has stopped all lanes end. */
 static bool bpf_source_wakes(struct source *base, uint32_t *ret)
 {
 	struct bpf_source *s = (struct bpf_source *)base;
-	if (s->wake_at < (s->records.stopped ? s->lanes.lanes : 1)) {
-		*ret = s->wake_at++;
-		return true;
-	}
-	return bpf_lanes_filled(&s->lanes, ret);
+	return bpf_lanes_wakes(&s->lanes, s->records.stopped, ret);
 }
 
 static uint64_t bpf_source_horizon(struct source *base, uint32_t lane)

@@ -509,11 +509,11 @@ static void choose_programs(struct bpf_kernel *k, unsigned features)
 
 static void set_counting(struct bpf_kernel *k)
 {
-	struct bpf_map *maps[] = {k->skel->maps.ebt_count_lanes, k->skel->maps.ebt_count_pages,
-				  k->skel->maps.ebt_count_processes};
-	for (size_t i = 0; i < sizeof(maps) / sizeof(*maps); i++)
-		bpf_map__set_autocreate(maps[i], k->opt.plan->yield == PROBE_TALLIES);
-	k->skel->rodata->ebt_counting = k->opt.plan->yield == PROBE_TALLIES;
+	bool counts = k->opt.plan->yield == PROBE_TALLIES;
+	bpf_map__set_autocreate(k->skel->maps.ebt_count_lanes, counts);
+	bpf_map__set_autocreate(k->skel->maps.ebt_count_pages, counts);
+	bpf_map__set_autocreate(k->skel->maps.ebt_count_processes, counts);
+	k->skel->rodata->ebt_counting = counts;
 	k->skel->rodata->ebt_count_coarse = k->opt.plan->coarse;
 	numberings_set_rows(k->skel->rodata->ebt_count_rows);
 }

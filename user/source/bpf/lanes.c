@@ -156,8 +156,12 @@ int bpf_lanes_put(struct bpf_lanes *l, uint32_t slot, uint16_t domain, const str
 	return 0;
 }
 
-bool bpf_lanes_filled(struct bpf_lanes *l, uint32_t *ret)
+bool bpf_lanes_wakes(struct bpf_lanes *l, bool all, uint32_t *ret)
 {
+	if (l->wake_at < (all ? l->lanes : 1)) {
+		*ret = l->wake_at++;
+		return true;
+	}
 	if (!l->filled_count)
 		return false;
 	*ret = l->filled[--l->filled_count];

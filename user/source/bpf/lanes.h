@@ -34,8 +34,8 @@ struct bpf_lanes {
 	uint32_t lanes;
 	uint32_t first_free; /* 0: none */
 	size_t waiting;	     /* in all of them */
-	uint32_t *filled;    /* of bpf_lanes_filled(); room for all */
-	uint32_t filled_count;
+	uint32_t *filled;    /* of bpf_lanes_wakes(); room for all */
+	uint32_t filled_count, wake_at;
 	struct bpf_slot_lanes *slot;
 	uint32_t slots;
 };
@@ -52,9 +52,9 @@ struct bpf_last *bpf_lanes_last(struct bpf_lanes *l, uint32_t slot, uint16_t dom
 /* Reads up to `cap` events, of lane 0 only those up to `until` ns. */
 size_t bpf_lanes_read(struct bpf_lanes *l, uint32_t lane, uint64_t until, struct ebt_event *ev,
 		      size_t cap);
-/* Each lane that has been empty and has had events since it was returned last. False: there is no
- * other. */
-bool bpf_lanes_filled(struct bpf_lanes *l, uint32_t *ret);
+/* From wake_at 0 on: lane 0, which may hold events that are too new, and each lane that has been
+ * empty and has had events since it was returned last; or all lanes. False: there is no other. */
+bool bpf_lanes_wakes(struct bpf_lanes *l, bool all, uint32_t *ret);
 /* Releases the lanes of a process. No event of it is newer than end_ns. False, and nothing is done,
  * while events of it may wait. A lane with an event that claims to be of after now_ns is not
  * reused; *ret_future: there is such a lane, and its event may not have been emitted yet. */
