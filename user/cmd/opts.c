@@ -242,7 +242,7 @@ const struct option_row option_rows[] = {
 	 "files 64M",
 	 4, INTO(SIZE, engine.buffer_bytes)},
 	{RUN | OPTS_PAGES | OPTS_MEM_RECORD, "bpf-buffer", OPT_BPF_BUFFER, &of_size,
-	 "Size of the BPF ring buffer, a power of two; default 16M, with --mode counters 1M", 4,
+	 "Size of the BPF ring buffer, a power of two; default 16M", 4,
 	 INTO(POWER, engine.bpf_buffer_bytes, .least = "4K", .most = "1G", .is_live = true)},
 	{RUN, "attach", OPT_ATTACH, &of_attach,
 	 "auto, multi (one link a file), perf (one link a site)", 4,
