@@ -11,7 +11,6 @@
 #include "source/bpf/kernel.h"
 #include "source/bpf/link_keeper.h"
 #include "source/bpf/other_users.h"
-#include "source/bpf/reason.h"
 #include "source/bpf/records.h"
 #include "source/bpf/recover.h"
 #include "source/pages/faults.h"
@@ -536,9 +535,9 @@ int bpf_source_new(struct session *session, const struct probe_plan *opt, struct
 	s->base.ops = &bpf_source_ops;
 	s->session = session;
 	s->opt = *opt;
+	bool small = opt->yield == PROBE_TALLIES && !opt->offcpu;
 	if (!s->opt.ring_bytes)
-		s->opt.ring_bytes =
-			opt->counting && !opt->offcpu ? COUNTING_RING_BYTES : DEFAULT_RING_BYTES;
+		s->opt.ring_bytes = small ? COUNTING_RING_BYTES : DEFAULT_RING_BYTES;
 	if (!s->opt.queue_bytes)
 		s->opt.queue_bytes = DEFAULT_QUEUE_BYTES;
 	if (!s->opt.slack_ns)

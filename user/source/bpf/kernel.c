@@ -494,12 +494,11 @@ static void choose_program(const struct bpf_kernel *k, struct bpf_program *progr
 static void choose_programs(struct bpf_kernel *k, unsigned features)
 {
 	bool sizes = has_feature(features, BPF_PAGE_SIZES);
-	bool faults = has_feature(features, BPF_FAULTS);
 	choose_program(k, k->skel->progs.ebt_page_fault, sizes);
 	choose_program(k, k->skel->progs.ebt_page_fault_plain,
 		       has_feature(features, BPF_PAGES) && !sizes);
-	choose_program(k, k->skel->progs.ebt_fault_begin, faults);
-	choose_program(k, k->skel->progs.ebt_fault_end, faults);
+	choose_program(k, k->skel->progs.ebt_fault_begin, has_feature(features, BPF_FAULTS));
+	choose_program(k, k->skel->progs.ebt_fault_end, has_feature(features, BPF_FAULTS));
 	for (enum bpf_feature f = 0; f < BPF_FEATURES; f++)
 		for (unsigned i = 0; programs[f][i]; i++)
 			choose_program(
