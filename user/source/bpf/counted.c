@@ -23,9 +23,14 @@ struct counted_page {
 
 struct counted_lane {
 	struct ebt_count_key key;
-	struct ebt_count_lane last;	   /* as it was read last */
-	struct ebt_count_sums exact;	   /* of the pauses in tallies */
-	uint64_t at_ns;			   /* of the last tally */
+	struct ebt_count_lane last;  /* as it was read last */
+	struct ebt_count_sums exact; /* of the pauses in tallies */
+	uint64_t at_ns;		     /* of the last tally */
+	/* Of the lane, as it was before its pages were read last: they have what it had then. */
+	struct {
+		uint64_t sure_pauses;
+		uint32_t epoch, certainty;
+	} paged;
 	PTRMAP(struct counted_page) pages; /* by epoch and page */
 };
 
@@ -177,15 +182,16 @@ static void set_longest(const struct bpf_counted *c, struct histogram *h, uint64
 		h->max = max_ns;
 }
 
-/* Whether pauses may have come to the pages of an epoch since the last read: the present one takes
- * those that are held, 0 those that are sure, and others have been read when they had ended. */
-static bool epoch_changed(const struct ebt_count_lane *now, const struct ebt_count_lane *last,
+/* Whether pauses may have come to the pages of an epoch since they were read last: the present one
+ * takes those that are held, 0 those that are sure, and others have been read when they had ended.
+ */
+static bool epoch_changed(const struct counted_lane *l, const struct ebt_count_lane *now,
 			  uint32_t epoch)
 {
 	if (!epoch)
-		return now->sure.pauses != last->sure.pauses;
-	bool was_sure = epoch == last->epoch && last->certainty == EBT_COUNT_SURE;
-	return epoch >= last->epoch && !was_sure;
+		return now->sure.pauses != l->paged.sure_pauses;
+	bool was_sure = epoch == l->paged.epoch && l->paged.certainty == EBT_COUNT_SURE;
+	return epoch >= l->paged.epoch && !was_sure;
 }
 
 static int read_pages(struct bpf_counted *c, struct counted_lane *l,
@@ -195,12 +201,15 @@ static int read_pages(struct bpf_counted *c, struct counted_lane *l,
 	histogram_clear(&t->held);
 	for (uint32_t page = 0; (page = next_page(now->pages, page)) < PAGES && !err; page++) {
 		for (uint32_t e = 0; e <= now->epoch && e <= EBT_COUNT_EPOCHS && !err; e++) {
-			if (!epoch_changed(now, &l->last, e))
+			if (!epoch_changed(l, now, e))
 				continue;
 			struct ebt_count_page_key key = {now->number, (uint16_t)page, (uint16_t)e};
 			err = read_page(c, l, &key, epoch_counts(now, e), e == now->epoch, t);
 		}
 	}
+	l->paged.sure_pauses = now->sure.pauses;
+	l->paged.epoch = now->epoch;
+	l->paged.certainty = now->certainty;
 	return err;
 }
 
