@@ -4,7 +4,7 @@
  * is gone; then executes itself EXECS times, BEGINS times in each. What a tracer must not miss is
  * (CHILDREN + EXECS + 1) * BEGINS. usage: brood CHILDREN BEGINS EXECS [TOGETHER [wait [PIDS
  * [MS]]]]; wait: for a byte on its input, or its end, before the first child. PIDS: a file to which
- * the pid of each child is written. MS: a child sleeps for so long before its first phase.
+ * the pid of each child is written. MS: how long a child sleeps before its first phase.
  */
 #include <ebtrace/probes.h>
 #include <stdio.h>

@@ -43,7 +43,7 @@ struct fiber_slice {
 	enum fiber_slice_kind kind;
 	const char *name; /* "server", "fiber 12", "switch 3", "running", "suspended: readv" */
 	int64_t id;	  /* of a fiber or context */
-	/* Of a fiber whose creation was seen: the context in which it was made. */
+	/* The context in which the fiber was made, if that event was seen. */
 	bool has_context;
 	int64_t context;
 	const char *type;	   /* of a context; NULL: none, or not known */

@@ -60,7 +60,7 @@ struct row *rows_of_lane(struct rows *r, uint32_t lane, bool *ret_new);
 /* The row of an event: of a loss the row of the losses of its domain, of an EBT_OFFCPU the row of
  * its thread off CPU, of any other event that of its lane. Otherwise as rows_of_lane(). */
 struct row *rows_of(struct rows *r, const struct ebt_event *ev, bool *ret_new);
-/* The row of a track of fibers, whose `user` is its number here. */
+/* The row of a track of fibers, with its number in `user`. */
 struct row rows_of_fibers(struct rows *r, struct fiber_track *t, bool *ret_new);
 /* Releases the rows and the name of a process that has ended. */
 void rows_forget(struct rows *r, uint32_t process);

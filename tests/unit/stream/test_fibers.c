@@ -180,7 +180,7 @@ static void test_arrows(void)
 	feed.domain = 1;
 	eio_run(&feed, 3); /* 7 */
 	eio_int(&feed, EIO_PUT, 9);
-	eio_int(&feed, EIO_PUT, 9); /* 9: nobody waits */
+	eio_int(&feed, EIO_PUT, 9); /* no fiber waits for 9 */
 	feed.domain = 0;
 	eio_run(&feed, 2); /* 10 */
 	eio_int(&feed, EIO_EXIT_FIBER, 2);
@@ -357,7 +357,7 @@ static void test_too_deep(void)
 	end("", "a context with too much inside");
 }
 
-/* Two fibers whose contexts have one id. */
+/* The contexts of two fibers have the same id. */
 static void test_same_context(void)
 {
 	static const char *const names[] = {"", "a", "b"};

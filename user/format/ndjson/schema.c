@@ -138,7 +138,7 @@ static void put_name(struct json *j, const char *name)
 /* What the lines of a kind always have. */
 static void put_kind(struct json *j, const struct kind *kind)
 {
-	/* Arguments may stand in place of bytes. */
+	/* An event may have arguments instead of bytes. */
 	static const char *const payloads[] = {
 		[KINDS_PAYLOAD_words] = "values",
 		[KINDS_PAYLOAD_bytes] = NULL,

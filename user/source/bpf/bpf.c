@@ -25,12 +25,12 @@
 #define COUNTING_RING_BYTES (1u << 20) /* records are those of processes and lanes */
 #define DEFAULT_QUEUE_BYTES (64u << 20)
 #define DEFAULT_SLACK_NS    10000000u
-#define DRAIN_NS	    1000000u  /* how often the buffer is drained */
-#define DISPATCH_NS	    20000000u /* a poll takes no longer */
-#define COUNT_NS	    2000000000u
-#define UPDATE_NS	    100000000u /* the most by which an attachment is late */
-#define MAX_ANCESTORS	    64	       /* of a process: pids may come again while they are read */
-#define QUICK_S		    0.2	       /* a wait at the end that is longer is reported */
+#define DRAIN_NS	    1000000u	/* how often the buffer is drained */
+#define DISPATCH_NS	    20000000u	/* a poll takes no longer */
+#define COUNT_NS	    2000000000u /* how often maps of counts are read unasked */
+#define UPDATE_NS	    100000000u	/* the most by which an attachment is late */
+#define MAX_ANCESTORS	    64		/* of a process: pids may come again while they are read */
+#define QUICK_S		    0.2		/* a wait at the end that is longer is reported */
 
 struct bpf_source {
 	struct source base;

@@ -71,8 +71,8 @@ const struct bpf_refusal *bpf_source_missed(struct source *s, enum bpf_feature *
 int bpf_source_flush_offcpu(struct source *s);
 /* Events before that time are not counted in maps. 0 until then. */
 void bpf_source_count_from(struct source *s, uint64_t ns);
-/* Makes tallies (session/tally.h) of what has been counted up to now, which it does once a second
- * by itself. 0 or -errno. */
+/* Makes tallies (session/tally.h) of what has been counted up to now. By itself it does that every
+ * two seconds. 0 or -errno. */
 int bpf_source_count(struct source *s);
 int bpf_source_fd(struct source *s); /* readable when source_poll() should be called at once */
 /* Every event up to this time (CLOCK_MONOTONIC, ns) that was not dropped has been received. */

@@ -21,7 +21,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* A larger file that nobody has inspected yet takes too long. */
+/* Inspecting a larger file takes too long. */
 #define MAX_BYTES    (64 << 20)
 #define MAX_HELD_NS  1000000000ull
 #define MAX_VERDICTS 65536u
@@ -137,8 +137,8 @@ static void answer(struct exec_holder *h)
 	pthread_cond_signal(&h->answered);
 }
 
-/* Those whose time is over, and that have stopped: else they are asked again. Returns how long the
- * thread may sleep, ms; -1: until something comes. */
+/* Lets go of the processes whose time is over; one that has not stopped yet is tried again. The
+ * milliseconds until the next is due; -1: none is held. */
 static int let_go(struct exec_holder *h, uint64_t now)
 {
 	uint32_t left = 0;

@@ -5,8 +5,8 @@
  * has started its threads, or has ended. The thread is woken by the kernel's notice of the exec and
  * does nothing else:
  *
- *   kernel ── notice of an exec ──▶ thread: stops it ─────────────────▶ lets it go, at the latest
- *      └───── record of the exec ──────▶ tracer: reads, probes ── release ──┘   after 1 s
+ *   kernel -- notice of an exec --> thread: stops it ------------> lets it go, after 1 s
+ *      \------ record of the exec --> tracer: probes -- release ----/  at the latest
  *
  * A process whose notice comes when the tracer has released it already is not stopped any more. A
  * file about which nothing is known is worth it if it is small enough to be inspected soon; the
