@@ -65,7 +65,7 @@ LD_BIND_NOW=1 record_acts "coroutines with half a page in 64 threads: their obje
 is "$status $(grep -c 'could not be recorded' "$TMP/stderr")" "0 0" "though the recorder has fewer stacks of its own"
 record_acts "handlers on an alternative stack that interrupt each other: their objects" alternative
 record --rate 1 -- "$allocs" jump
-lost=$(sed -n 's/.*: \([0-9]*\) events could not be recorded: handlers of signals .*/\1/p' "$TMP/stderr")
+lost=$(sed -n 's/.*: \([0-9]*\) events* could not be recorded: handlers of signals .*/\1/p' "$TMP/stderr")
 read -r _ mapped <"$TMP/stdout"
 is "$status $((mapped >= 20000)) $((${lost:-0} + $(events | grep -c '"source":"external"') >= mapped))" "0 1 1" \
 	"a handler that leaves the recorder by siglongjmp(): what is not recorded is counted" || diag "$(cat "$TMP/stderr")"
@@ -73,7 +73,7 @@ is "$(grep -c 'recording ends before' "$TMP/stderr")" 0 "and nothing else is sai
 is "$("$ebt" mem --json "$TMP/out.ctf" 2>/dev/null | jq .lost_events)" "$lost" "the file has the number, too"
 # What was in the recorder's buffer is known to be missing when the whole trace has been read.
 record --rate 1 -- sh -c 'i=0; while [ $i -lt 3000 ]; do i=$((i + 1)); v=$v$i; done; kill -9 $$'
-lost=$(sed -n 's/.*: \([0-9]*\) events could not be recorded: .*/\1/p' "$TMP/stderr")
+lost=$(sed -n 's/.*: \([0-9]*\) events* could not be recorded: .*/\1/p' "$TMP/stderr")
 is "$status $("$ebt" mem --json "$TMP/out.ctf" 2>/dev/null | jq '[.lost_events, .damaged]' -c)" "137 [${lost:-0},0]" \
 	"so has that of a program that was killed"
 record_acts "mappings: the one that is not unmapped" map
@@ -309,7 +309,7 @@ if [ "$(id -u)" = 0 ] && unshare -m true 2>/dev/null; then
 	cp "$ebt" "$(dirname "$ebt")/libebtrace-preload.so" "$programs/confines" "$TMP/bin"
 	is "$(TMPDIR= unshare -m bash "$TMP/shared.sh" 2>&1)" "5 1 1" \
 		"a trace that fills the file system leaves a tenth of it" || diag "$(cat "$TMP/stderr")"
-	lost=$(sed -n 's/.*: \([0-9]*\) events could not be recorded: No space left on device/\1/p' "$TMP/stderr")
+	lost=$(sed -n 's/.*: \([0-9]*\) events* could not be recorded: No space left on device/\1/p' "$TMP/stderr")
 	is "$(grep -c 'could not be recorded' "$TMP/stderr") $((lost > 0)) $((${lost:-0} + $(events | grep -c '"kind":"alloc"') >= 150001))" "1 1 1" \
 		"one line counts what is missing" || diag "$(cat "$TMP/stderr")"
 	is "$("$ebt" info "$TMP/out.ctf" | grep -c 'damage     none')" 1 "what was recorded is a trace"
