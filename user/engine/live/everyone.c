@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/sysmacros.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/array.h"
@@ -254,7 +255,7 @@ static int look_again(struct everyone *e)
 
 int everyone_scan(struct everyone *e)
 {
-	uint64_t begin = now_ns();
+	uint64_t begin = now_ns(), cpu = clock_ns(CLOCK_THREAD_CPUTIME_ID);
 	int err = e ? look_at_executed(e) : 0;
 	if (!e || err || begin < e->due_ns)
 		return err;
@@ -266,7 +267,7 @@ int everyone_scan(struct everyone *e)
 	err = lists ? list(e) : look_again(e);
 	e->is_first = false;
 	uint64_t part = frugal ? PASS_FRUGAL_PART : PASS_CPU_PART;
-	uint64_t cost = (now_ns() - begin) * part;
+	uint64_t cost = (clock_ns(CLOCK_THREAD_CPUTIME_ID) - cpu) * part;
 	e->due_ns = begin + (cost > e->period_ns ? cost : e->period_ns);
 	return err;
 }
