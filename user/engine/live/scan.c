@@ -78,7 +78,6 @@ static void plan(struct scan *s, uint64_t begin, bool waiting, bool all, uint64_
 static int on_timer(void *ctx)
 {
 	struct scan *s = ctx;
-	uint64_t cpu = clock_ns(CLOCK_THREAD_CPUTIME_ID);
 	bool waiting = s->hurried && !ring_files_opened(s->files);
 	uint64_t begin = now_ns();
 	if (begin < s->at_ns)
@@ -87,14 +86,17 @@ static int on_timer(void *ctx)
 	/* The scan drops processes that have ended, so the BPF source is polled first for their
 	 * last records. */
 	int err = s->probing->source ? source_poll(s->probing->source) : 0;
+	uint64_t cpu = clock_ns(CLOCK_THREAD_CPUTIME_ID);
 	if (!err)
 		err = everyone_scan(s->everyone);
 	if (!err && all)
 		err = ring_files_scan(s->files, probing_known_ns(s->probing));
+	/* Events and attachments are no part of its cost: their number is not the scan's. */
+	cpu = clock_ns(CLOCK_THREAD_CPUTIME_ID) - cpu;
 	if (ring_files_opened(s->files))
 		probing_report_missing(s->probing);
 	traced_found(s->traced, probing_attach_found, s->probing);
-	plan(s, begin, waiting, all, clock_ns(CLOCK_THREAD_CPUTIME_ID) - cpu);
+	plan(s, begin, waiting, all, cpu);
 	return err;
 }
 
