@@ -221,12 +221,12 @@ enum ebt_alloc_site_kind {
 enum ebt_operand_where { EBT_OPERAND_CONSTANT, EBT_OPERAND_REGISTER, EBT_OPERAND_MEMORY };
 #define EBT_OPERAND_NONE 0xff
 
-/* The lowest `size` bytes of a constant, a register, or the memory at base + (index << shift) +
- * number. Registers: the 64-bit words of struct pt_regs by index. */
+/* The lowest `size` bytes of a constant, a register without its lowest `drop` bits, or the memory at
+ * base + (index << shift) + number. Registers: the 64-bit words of struct pt_regs by index. */
 struct ebt_operand {
 	uint8_t size, is_signed, where; /* enum ebt_operand_where */
 	uint8_t reg, index, shift;	/* EBT_OPERAND_NONE: no base, no index */
-	uint8_t reserved[2];
+	uint8_t drop, reserved;
 	int64_t number;
 };
 

@@ -6,6 +6,7 @@
  * hostile: they are copied, never trusted.
  */
 #include "c_stack.bpf.h"
+#include "operands.bpf.h"
 
 /* The tracer sets the size before it loads this. */
 struct {
@@ -15,35 +16,6 @@ struct {
 	__type(key, uint32_t);
 	__type(value, struct ebt_alloc_file);
 } ebt_alloc_files SEC(".maps");
-
-/* ctx is not dereferenced: the verifier allows that at constant offsets alone. */
-static __always_inline uint64_t read_word(const void *ctx, uint8_t number)
-{
-	uint64_t word = 0;
-	if (number != EBT_OPERAND_NONE)
-		bpf_probe_read_kernel(&word, sizeof(word),
-				      (const char *)ctx + (number & 31) * sizeof(word));
-	return word;
-}
-
-/* Memory that is not present reads as 0. */
-static __always_inline uint64_t read_operand(const void *ctx, const struct ebt_operand *o)
-{
-	uint64_t value = (uint64_t)o->number;
-	if (o->where == EBT_OPERAND_REGISTER) {
-		value = read_word(ctx, o->reg);
-	} else if (o->where == EBT_OPERAND_MEMORY) {
-		uint64_t at = value + read_word(ctx, o->reg) +
-			      (read_word(ctx, o->index) << (o->shift & 63));
-		uint32_t bytes = o->size < sizeof(value) ? o->size : sizeof(value);
-		value = 0;
-		bpf_probe_read_user(&value, bytes, (void *)at);
-	}
-	/* Little-endian: the lowest bytes come first. */
-	uint32_t unused = (64 - 8 * o->size) & 63;
-	value <<= unused;
-	return o->is_signed ? (uint64_t)((int64_t)value >> unused) : value >> unused;
-}
 
 /* The last argument of our own sites is the program's time. */
 static __always_inline void convert_time(struct ebt_alloc_record *rec, uint32_t kind)
@@ -66,7 +38,10 @@ static __always_inline void fill(struct ebt_alloc_record *rec, const void *ctx,
 	rec->reserved = 0;
 #pragma unroll
 	for (uint32_t i = 0; i < EBT_ALLOC_ARGS; i++)
-		rec->arg[i] = i < site->args ? read_operand(ctx, &site->arg[i]) : 0;
+		if (i < site->args)
+			operand_read(ctx, &site->arg[i], &rec->arg[i]);
+		else
+			rec->arg[i] = 0;
 	convert_time(rec, site->kind);
 }
 

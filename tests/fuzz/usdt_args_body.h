@@ -16,8 +16,16 @@ struct usdt_args_body {
 	unsigned arguments, at;
 };
 
+static bool usdt_args_find(void *ctx, const char *name, size_t bytes, uint64_t *ret)
+{
+	(void)ctx;
+	*ret = bytes;
+	return *name != 'x';
+}
+
 static struct usdt_args_body usdt_args_body(const uint8_t *data, size_t size)
 {
+	const struct usdt_site site = {.address = 7, .find = usdt_args_find};
 	struct usdt_args_body b = {0};
 	struct usdt_args args = {0};
 	char *text = malloc(size + 1); /* of its own, so that a sanitizer knows its end */
@@ -25,7 +33,7 @@ static struct usdt_args_body usdt_args_body(const uint8_t *data, size_t size)
 		abort();
 	memcpy(text, data, size);
 	text[size] = 0;
-	b.err = usdt_args_parse(text, &args, &b.at);
+	b.err = usdt_args_parse_at(text, &site, &args, &b.at);
 	b.arguments = args.count;
 	free(text);
 	if (b.at > size || b.arguments > USDT_ARGS_MAX)

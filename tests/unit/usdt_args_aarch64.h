@@ -43,4 +43,13 @@ static const struct bad_args bad[] = {
 	{"8@x0]", -EBADMSG, 4},
 };
 
+/* No operand of <sys/sdt.h> has a symbol there. */
+static const struct good_args with_symbols[] = {
+	{"8@x0", "u8 x0"},
+};
+
+static const struct bad_args without_symbols[] = {
+	{"8@NBuffers", -ENOTSUP, 2},
+};
+
 #endif

@@ -31,6 +31,7 @@ static const struct good_args good[] = {
 	{"8@16(,%rcx,4)", "u8 [rcx<<2+16]"},
 	{"8@$-1 -8@$-9223372036854775808 8@$9223372036854775807",
 	 "u8 -1, s8 -9223372036854775808, u8 9223372036854775807"},
+	{"1@%ah -1@%bh 1@%ch 1@%dh", "u1 rax>>8, s1 rbx>>8, u1 rcx>>8, u1 rdx>>8"},
 	{"%rax -4(%rbp) $3", "u8 rax, u8 [rbp-4], u8 3"}, /* without sizes: of the first notes */
 };
 
@@ -39,11 +40,12 @@ static const struct bad_args bad[] = {
 	{"-4@40+CheckpointStats(%rip)", -ENOTSUP, 5},
 	{"8@%rax 4f@.LC0(%rip)", -ENOTSUP, 10},
 	{"8@%xmm0", -ENOTSUP, 3},
-	{"1@%ah", -ENOTSUP, 3},
 	{"8@8(%rip)", -ENOTSUP, 5},
 	{"8@%fs:40", -ENOTSUP, 3},
 	{"4@(%eax)", -ENOTSUP, 4},
 	{"8@$x", -ENOTSUP, 3},
+	{"8@(%ah)", -ENOTSUP, 4},
+	{"1@%eh", -ENOTSUP, 3},
 	{"8@", -EBADMSG, 2},
 	{"8@%", -EBADMSG, 3},
 	{"8@$", -EBADMSG, 3},
@@ -62,6 +64,27 @@ static const struct bad_args bad[] = {
 	{"-@%rax", -EBADMSG, 0},
 	{"8@@%rax", -EBADMSG, 2},
 	{"8@%rax 8@ %rbx", -EBADMSG, 9},
+};
+
+/* Of a marker at 0x1000 in a file with `NBuffers` at 0x4010 and `CheckpointStats` at 0x800. */
+static const struct good_args with_symbols[] = {
+	{"-4@NBuffers(%rip) 8@%rax", "s4 [rip+12304], u8 rax"},
+	{"-4@40+CheckpointStats(%rip)", "s4 [rip-2008]"},
+	{"8@CheckpointStats+16(%rip) 1@NBuffers-1(%rip)", "u8 [rip-2032], u1 [rip+12303]"},
+	{"8@-8+NBuffers(%rip)", "u8 [rip+12296]"},
+};
+
+static const struct bad_args without_symbols[] = {
+	{"-4@NBuffer(%rip)", -ENOTSUP, 3},
+	{"-4@NBuffersX(%rip)", -ENOTSUP, 3},
+	{"4f@.LC0(%rip)", -ENOTSUP, 3},
+	{"8@NBuffers@GOTPCREL(%rip)", -ENOTSUP, 2},
+	{"8@%rax 8@NBuffers(%rax)", -ENOTSUP, 9},
+	{"8@NBuffers", -ENOTSUP, 2},
+	{"8@40+CheckpointStat(%rip)", -ENOTSUP, 4},
+	{"8@NBuffers+x(%rip)", -ENOTSUP, 2},
+	{"8@NBuffers(%rip)x", -EBADMSG, 16},
+	{"8@4+(%rip)", -ENOTSUP, 3},
 };
 
 #endif

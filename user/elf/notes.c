@@ -152,7 +152,8 @@ static bool parse_site(const struct elf *e, uint64_t base, const char *desc, uin
 
 	/* prelink moved the whole file, but not the addresses in the notes. */
 	uint64_t moved = base ? base - fixed.base : 0;
-	if (!file_offset(e, fixed.pc + moved, PF_X, &ret->offset))
+	ret->address = fixed.pc + moved;
+	if (!file_offset(e, ret->address, PF_X, &ret->offset))
 		return false;
 	ret->semaphore = 0;
 	return !fixed.semaphore || file_offset(e, fixed.semaphore + moved, PF_W, &ret->semaphore);

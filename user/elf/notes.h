@@ -17,6 +17,7 @@
 
 struct notes_site {
 	uint64_t offset;    /* of the instruction in the file */
+	uint64_t address;   /* of it in the file's address space */
 	uint64_t semaphore; /* offset in the file; 0: none */
 	const char *provider, *name, *args;
 };

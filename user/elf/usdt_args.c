@@ -22,9 +22,10 @@ static void read_size(struct usdt_text *t, struct usdt_arg *ret)
 	t->at = p + 2 + ret->is_float;
 }
 
-int usdt_args_parse(const char *text, struct usdt_args *ret, unsigned *ret_at)
+int usdt_args_parse_at(const char *text, const struct usdt_site *site, struct usdt_args *ret,
+		       unsigned *ret_at)
 {
-	struct usdt_text t = {.begin = text, .at = text};
+	struct usdt_text t = {.begin = text, .at = text, .site = site};
 	struct usdt_args args = {0};
 	for (;;) {
 		usdt_text_skip_spaces(&t);
@@ -47,4 +48,9 @@ int usdt_args_parse(const char *text, struct usdt_args *ret, unsigned *ret_at)
 	else if (ret_at)
 		*ret_at = (unsigned)(t.at - t.begin);
 	return t.err;
+}
+
+int usdt_args_parse(const char *text, struct usdt_args *ret, unsigned *ret_at)
+{
+	return usdt_args_parse_at(text, NULL, ret, ret_at);
 }

@@ -2,16 +2,15 @@
 /*
  * Parses the argument string of a USDT note of this machine, such as "8@%rdi -4@-20(%rbp) 8@$5" or
  * "8@x0 -4@[sp, 20] 8@5", into the size and the location of each argument. The string is not
- * trusted. Not evaluated, and reported as such: symbols, as the note does not have their addresses,
- * and registers that a probe does not see.
+ * trusted. Not evaluated, and reported as such: symbols that the file does not export, and registers
+ * that a probe does not see.
  *
  * How BPF programs read arguments: our own markers have them in fixed registers, which
- * runtime/marker_args.h verifies with this parser before a site is attached. Sites of sampled
- * allocations have them anywhere: their attacher parses each site's string in its plan(), writes
- * the arguments as struct ebt_operand to a map, with the site's cookie as key and index, and
- * deletes the entry in unplan(), when the link is closed. The program (bpf/alloc.bpf.c) copies a
- * word of pt_regs by its number, or reads the memory that it addresses, and extends `size` bytes by
- * sign.
+ * runtime/marker_args.h verifies with this parser before a site is attached. Other sites have them
+ * anywhere: their attacher parses each site's string in its plan() and writes the arguments as
+ * struct ebt_operand to a map, by a key that is in the site's cookie. The program
+ * (bpf/operands.bpf.h) copies a word of pt_regs by its number, or reads the memory that it
+ * addresses, and extends `size` bytes by sign.
  */
 #ifndef ELF_USDT_ARGS_H
 #define ELF_USDT_ARGS_H
@@ -31,5 +30,8 @@ struct usdt_args {
  * *ret is not written; ret_at may be NULL.
  */
 int usdt_args_parse(const char *text, struct usdt_args *ret, unsigned *ret_at);
+/* The same of a marker whose symbols are known; NULL: they are not. */
+int usdt_args_parse_at(const char *text, const struct usdt_site *site, struct usdt_args *ret,
+		       unsigned *ret_at);
 
 #endif

@@ -78,3 +78,15 @@ void usdt_text_name(struct usdt_text *t, char *ret_name, unsigned bytes)
 	ret_name[n] = 0;
 	t->at = p;
 }
+
+const char *usdt_text_symbol(struct usdt_text *t, unsigned *ret_bytes)
+{
+	const char *begin = t->at, *p = begin;
+	bool begins = !t->err && (is_letter(*p) || *p == '_' || *p == '.');
+	while (begins &&
+	       (is_letter(*p) || usdt_text_is_digit(*p) || *p == '_' || *p == '.' || *p == '$'))
+		p++;
+	t->at = p;
+	*ret_bytes = (unsigned)(p - begin);
+	return begin;
+}

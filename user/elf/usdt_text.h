@@ -10,9 +10,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct usdt_site;
+
 struct usdt_text {
 	const char *begin, *at;
-	int err; /* of the first error, at `at`; 0: none */
+	int err;		      /* of the first error, at `at`; 0: none */
+	const struct usdt_site *site; /* of the operands, usdt_operand.h; NULL: not known */
 };
 
 /* -EBADMSG: no such syntax; -ENOTSUP: syntax that we do not evaluate, such as a symbol. */
@@ -27,6 +30,8 @@ void usdt_text_skip_spaces(struct usdt_text *t);
 int64_t usdt_text_number(struct usdt_text *t);
 /* Reads letters and digits; ret_name gets at most the first `bytes` - 1 and a NUL; none: "". */
 void usdt_text_name(struct usdt_text *t, char *ret_name, unsigned bytes);
+/* Reads the name of a symbol, where one begins; *ret_bytes of it, 0: none. */
+const char *usdt_text_symbol(struct usdt_text *t, unsigned *ret_bytes);
 bool usdt_text_is_digit(char c);
 
 #endif

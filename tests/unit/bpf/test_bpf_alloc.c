@@ -93,12 +93,15 @@ static void test_operands(void)
 		{"4@(%rbp)", OPERAND(4, 0, MEMORY, 4, NONE, 0, 0), 0x55667788},
 		{"-2@8(%rbp)", OPERAND(2, 1, MEMORY, 4, NONE, 0, 8), -2ull},
 		{"8@8(%rbp,%rbx,8)", OPERAND(8, 0, MEMORY, 4, 5, 3, 8), 42},
+		{"1@%ah", {.size = 1, .where = EBT_OPERAND_REGISTER, .reg = 10, .drop = 8}, 0x12},
+		{"8@(%rip) of a symbol", OPERAND(8, 0, MEMORY, 16, NONE, 0, 24), 42},
 		{"8@(,%rbx,8), not there", OPERAND(8, 0, MEMORY, NONE, 5, 3, 0), 0},
 	};
 	regs.word[3] = 0xdead00000011;
 	regs.word[10] = 0x12ff;
 	regs.word[4] = (uintptr_t)&memory[1];
 	regs.word[5] = 2;
+	regs.word[16] = (uintptr_t)&memory[1];
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
 		file.site[1] = (struct ebt_alloc_site){
 			.kind = EBT_ALLOC_SITE_COLLECT, .args = 1, .arg = {rows[i].o}};

@@ -148,6 +148,7 @@ static void check_moved(const char *path, uint64_t by, const char *how)
 	int same = 0;
 	for (uint32_t i = 0; i < now.sites && i < 3; i++)
 		same += now.site[i].offset == was.site[i].offset &&
+			now.site[i].address == was.site[i].address &&
 			now.site[i].semaphore == was.site[i].semaphore;
 	is(same, 3, "each marker and its semaphore are where they were");
 	shift_notes(fd, -by);

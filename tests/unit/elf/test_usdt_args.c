@@ -58,6 +58,8 @@ static void describe(const struct usdt_args *args, char *ret)
 				      register_name(a->index), a->shift);
 		if (a->number)
 			p += snprintf(p, (size_t)(end - p), "%+lld", (long long)a->number);
+		if (a->drop)
+			p += snprintf(p, (size_t)(end - p), ">>%u", a->drop);
 		p += snprintf(p, (size_t)(end - p), "%s", in_memory ? "]" : "");
 	}
 }
@@ -88,6 +90,47 @@ static void test_bad(void)
 		ok(err == bad[i].err && at == bad[i].at && args.count == 99,
 		   "\"%s\" is refused at offset %u", bad[i].text, bad[i].at);
 		if (err != bad[i].err || at != bad[i].at)
+			diag("got %d at %u", err, at);
+	}
+}
+
+static bool find_symbol(void *ctx, const char *name, size_t bytes, uint64_t *ret)
+{
+	static const struct {
+		const char *name;
+		uint64_t address;
+	} symbols[] = {{"NBuffers", 0x4010}, {"CheckpointStats", 0x800}};
+	(void)ctx;
+	for (size_t i = 0; i < COUNT(symbols); i++)
+		if (strlen(symbols[i].name) == bytes && !memcmp(symbols[i].name, name, bytes)) {
+			*ret = symbols[i].address;
+			return true;
+		}
+	return false;
+}
+
+static const struct usdt_site site = {.address = 0x1000, .find = find_symbol};
+
+static void test_symbols(void)
+{
+	char text[TEXT_BYTES];
+	for (size_t i = 0; i < COUNT(with_symbols); i++) {
+		struct usdt_args args = {0};
+		unsigned at = 0;
+		ok(!usdt_args_parse_at(with_symbols[i].text, &site, &args, &at),
+		   "\"%s\" is parsed where its symbols are known", with_symbols[i].text);
+		describe(&args, text);
+		is_str(text, with_symbols[i].arguments,
+		       "a symbol is memory at its distance from the marker");
+	}
+	for (size_t i = 0; i < COUNT(without_symbols); i++) {
+		struct usdt_args args = {.count = 99};
+		unsigned at = 9999;
+		int err = usdt_args_parse_at(without_symbols[i].text, &site, &args, &at);
+		ok(err == without_symbols[i].err && at == without_symbols[i].at && args.count == 99,
+		   "\"%s\" is refused at offset %u", without_symbols[i].text,
+		   without_symbols[i].at);
+		if (err != without_symbols[i].err || at != without_symbols[i].at)
 			diag("got %d at %u", err, at);
 	}
 }
@@ -160,7 +203,7 @@ static void test_mutations(void)
 		s[n] = 0;
 		struct usdt_args args = {.count = USDT_ARGS_MAX + 1};
 		unsigned at = 0;
-		int err = usdt_args_parse(s, &args, &at);
+		int err = usdt_args_parse_at(s, i & 1 ? &site : NULL, &args, &at);
 		parsed += !err;
 		refused += err != 0;
 		unsound += err ? at > n || args.count != USDT_ARGS_MAX + 1 : !is_sound(&args);
@@ -195,6 +238,7 @@ int main(void)
 	test_long_names();
 	test_good();
 	test_bad();
+	test_symbols();
 	test_count();
 	test_mutations();
 	return tap_done();

@@ -14,6 +14,7 @@
 #include "base/plural.h"
 #include "bpf/abi.h"
 #include "runtime/alloc_markers.h"
+#include "source/bpf/operand.h"
 #include "source/bpf/plan.h"
 
 struct file_allocs {
@@ -47,24 +48,6 @@ static enum attach_when update(void *state, uint64_t now_ns)
 	return a->env->plan->allocs ? ATTACH_NOW : ATTACH_LATER;
 }
 
-static struct ebt_operand operand_of(const struct usdt_arg *arg)
-{
-	static const uint8_t where[] = {
-		[USDT_CONSTANT] = EBT_OPERAND_CONSTANT,
-		[USDT_REGISTER] = EBT_OPERAND_REGISTER,
-		[USDT_MEMORY] = EBT_OPERAND_MEMORY,
-	};
-	return (struct ebt_operand){
-		.size = arg->size,
-		.is_signed = arg->is_signed,
-		.where = where[arg->where],
-		.reg = arg->reg == USDT_NO_REGISTER ? EBT_OPERAND_NONE : arg->reg,
-		.index = arg->index == USDT_NO_REGISTER ? EBT_OPERAND_NONE : arg->index,
-		.shift = arg->shift,
-		.number = arg->number,
-	};
-}
-
 /* Which arguments of a marker the program copies, in the order of enum ebt_alloc_site_kind. */
 static struct ebt_alloc_site describe(enum alloc_marker marker, bool ours,
 				      const struct usdt_args *args)
@@ -86,7 +69,7 @@ static struct ebt_alloc_site describe(enum alloc_marker marker, bool ours,
 	if (ours && marker == ALLOC_MARKER_OTEL_ALLOC)
 		site.kind = EBT_ALLOC_SITE_OTEL_WEIGHT;
 	for (unsigned i = 0; i < site.args; i++)
-		site.arg[i] = operand_of(&args->arg[rows[marker].from[i]]);
+		site.arg[i] = operand_of_arg(&args->arg[rows[marker].from[i]]);
 	return site;
 }
 
