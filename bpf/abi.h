@@ -23,6 +23,7 @@ enum ebt_record_type {
 	EBT_RECORD_STACK = 7,	/* struct ebt_stack_record; site: enum ebt_stack_frames */
 	EBT_RECORD_THREAD = 8,	/* struct ebt_thread_record */
 	EBT_RECORD_LANE = 9,	/* struct ebt_lane_record */
+	EBT_RECORD_USDT = 10,	/* struct ebt_usdt_record; site: an enum ebt_kind */
 };
 
 /*
@@ -221,8 +222,8 @@ enum ebt_alloc_site_kind {
 enum ebt_operand_where { EBT_OPERAND_CONSTANT, EBT_OPERAND_REGISTER, EBT_OPERAND_MEMORY };
 #define EBT_OPERAND_NONE 0xff
 
-/* The lowest `size` bytes of a constant, a register without its lowest `drop` bits, or the memory at
- * base + (index << shift) + number. Registers: the 64-bit words of struct pt_regs by index. */
+/* The lowest `size` bytes of a constant, a register without its lowest `drop` bits, or the memory
+ * at base + (index << shift) + number. Registers: the 64-bit words of struct pt_regs by index. */
 struct ebt_operand {
 	uint8_t size, is_signed, where; /* enum ebt_operand_where */
 	uint8_t reg, index, shift;	/* EBT_OPERAND_NONE: no base, no index */
@@ -244,6 +245,40 @@ struct ebt_alloc_file {
 	uint32_t slot;
 	uint32_t sites;
 	struct ebt_alloc_site site[EBT_ALLOC_SITES];
+};
+
+/*
+ * Markers of any program that the user asks for. A site's cookie has the slot of the process and
+ * the key of a struct ebt_usdt_spec in the map ebt_usdt_specs, which sites with the same arguments
+ * share.
+ */
+#define EBT_USDT_ARGS		    12
+#define EBT_USDT_TEXTS		    4
+#define EBT_USDT_TEXT_BYTES	    256 /* of each, with its final 0 */
+#define EBT_USDT_COOKIE(slot, spec) ((uint64_t)(slot) << 32 | (spec))
+
+struct ebt_usdt_spec {
+	uint32_t request; /* the tracer's own number */
+	uint16_t kind;	  /* enum ebt_kind of its events */
+	uint8_t args, texts;
+	uint16_t is_signed, reserved[3];
+	struct ebt_operand arg[EBT_USDT_ARGS];
+	struct ebt_operand text[EBT_USDT_TEXTS]; /* their addresses: copies of such an `arg` */
+};
+
+/* The texts are the payload, EBT_USDT_TEXT_BYTES each, room for one or for all that a marker can
+ * have. */
+struct ebt_usdt_record {
+	struct ebt_record head;
+	uint64_t ts; /* ns, read by the kernel */
+	uint32_t dropped;
+	uint32_t request;
+	uint32_t spec;
+	uint16_t args;
+	uint16_t is_signed, missing; /* bits by argument; missing: it could not be read */
+	uint16_t reserved[3];
+	uint16_t text[EBT_USDT_TEXTS]; /* its bytes with the final 0; 0: it could not be read */
+	uint64_t arg[EBT_USDT_ARGS];
 };
 
 #define EBT_STACK_FRAMES 127 /* the kernel's own limit, unless it was changed */

@@ -151,7 +151,9 @@ of "mem" --wrapper x
 of "mem" --no-wrappers
 of "mem" --live
 of "trace stat top" --mode ring
-of "trace stat top mem pages info mem_record" --pid 1
+of "trace stat top mem pages list info mem_record" --pid 1
+of "trace" --marker a:b
+of "trace" --many
 of "trace stat top mem pages info" --fail-on-loss
 of "trace stat top info" --ocaml-version 5.3
 of "stat top mem pages list info" --json
@@ -164,7 +166,7 @@ for option in mode ring-request attach; do
 	is "$? $(grep -c "unknown --$option 'fast'; known: auto, " "$TMP/err")" "2 1" \
 		"the refusal of --$option fast lists what it may be"
 done
-for letter in "list -p 1" "info -d 1s" "stat -f text" "info -o x"; do
+for letter in "list -U a:b" "info -d 1s" "stat -f text" "info -o x"; do
 	# shellcheck disable=SC2086
 	wrong "a letter of another command, $letter," $letter
 done

@@ -63,7 +63,7 @@ for command in "" "${commands[@]}" "mem live" "pages heat"; do
 	# shellcheck disable=SC2086
 	only "ebtrace ${command:+$command }-q --" $own # whatever is in front
 done
-lacks "ebtrace list --" --mode --pid -p
+lacks "ebtrace list --" --mode --marker -U
 lacks "ebtrace stat --" --rotate --filter
 
 # Reports: the names before their helps.
@@ -164,8 +164,7 @@ cp "$(command -v sleep)" "$TMP/bin/ebt sleeper)"
 "$TMP/bin/ebt sleeper)" 600 &
 children+=($!)
 pid=$!
-for line in "-p " "--pid=" "stat -p " "mem record -p " "info --pid " "-p${pid:0:1}" "-p 1," "--pid=1,2,"; do has "ebtrace $line" $pid; done
-lacks "ebtrace list -p " $pid
+for line in "-p " "--pid=" "stat -p " "list -p " "mem record -p " "info --pid " "-p${pid:0:1}" "-p 1," "--pid=1,2,"; do has "ebtrace $line" $pid; done
 [ "$(cat /proc/2/comm 2>/dev/null)" = kthreadd ] && lacks "ebtrace -p " 2 "$(pgrep -P 2 | head -1)"
 
 # The program's own command line. (Its completion is in the scripts that ask.)

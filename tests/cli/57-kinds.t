@@ -16,7 +16,7 @@ limit() { sed -n "s/^#define EVENT_ARGS_$1 *//p" user/session/event_args.h; }
 numbered() { grep -o "KINDS_FIELD_$1[0-9]*,\$" user/session/kinds.h | wc -l; }
 words=$(limit WORDS) texts=$(limit TEXTS)
 is "$(numbered word) $(numbered text)" "$words $texts" "a payload has as many fields as it has words and names"
-is "$(sed -n 's/^ \*  *payload .*args \((.*)\)$/\1/p' include/ebtrace/events.def)" \
+is "$(sed -n '/^ \*  *payload /,$s/^ \*  *args \((.*)\)$/\1/p' include/ebtrace/events.def)" \
 	"($texts names of $(limit TEXT_BYTES) bytes, up to $words words of 64 bits)" \
 	"the list of kinds says how much a payload of arguments holds"
 is "$(sed -n 's/^ \*  *Of payload args: //p' include/ebtrace/events.def)" "word0 to word$((words - 1)), text0, text$((texts - 1))" \

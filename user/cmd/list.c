@@ -13,10 +13,12 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "base/file.h"
 #include "base/log.h"
+#include "base/map.h"
 #include "base/plural.h"
 #include "cmd/commands.h"
 #include "cmd/distinct_files.h"
@@ -353,13 +355,72 @@ static int list_binary(const char *path, bool json)
 	return status;
 }
 
+/* ebtrace list -p PID: the same of each file that a process has mapped as code. */
+
+struct process_files {
+	pid_t pid;
+	bool json;
+	bool any; /* some file has something */
+	struct memory_reader *memory;
+	struct map seen; /* by device and inode */
+};
+
+static int list_mapping(const struct maps_entry *m, void *ctx)
+{
+	struct process_files *p = ctx;
+	struct notes notes;
+	if (!m->exec || !m->inode)
+		return 0;
+	uint64_t file = hash_file(makedev(m->dev_major, m->dev_minor), m->inode);
+	uint64_t *seen = map_put(&p->seen, file);
+	if (!seen || (*seen)++)
+		return seen ? 0 : -ENOMEM;
+	int fd = memory_reader_open(p->memory, p->pid, m);
+	if (fd < 0)
+		return 0;
+	if (!notes_read(fd, NULL, &notes)) {
+		struct runtime_version version = runtimes_version(fd);
+		struct version_text text = versions_text(version);
+		const char *runtime = version.language ? text.text : NULL;
+		bool has = notes.sites || runtime;
+		p->any |= has;
+		if (has && !p->json)
+			print("%s:\n", m->path);
+		if (has && p->json)
+			print_json(m->path, runtime, &notes);
+		else if (has)
+			print_text(m->path, runtime, &notes);
+		notes_done(&notes);
+	}
+	close(fd);
+	return 0;
+}
+
+static int list_files_of(pid_t pid, bool json)
+{
+	struct process_files p = {.pid = pid, .json = json, .memory = memory_reader_new()};
+	int err = memory_reader_maps(p.memory, pid, MAPS_TRACED, list_mapping, &p);
+	map_done(&p.seen);
+	memory_reader_free(p.memory);
+	if (err < 0) {
+		complain("process %d: %s", pid, strerror(-err));
+		return err == -ESRCH || err == -ENOENT	 ? EXIT_GONE
+		       : err == -EACCES || err == -EPERM ? EXIT_DENIED
+							 : EXIT_ERROR;
+	}
+	if (!p.any)
+		complain("process %d has no markers and no runtime that can be traced", pid);
+	return p.any ? 0 : EXIT_NOTHING;
+}
+
 static const struct opts_command command = {
 	OPTS_LIST, "[BINARY...]",
 	"Lists the processes that can be traced, and how, and ring files of dead processes. "
-	"With BINARY: its markers. With --events: the events that can be traced."
+	"With BINARY or -p PID: its markers. With --events: the events that can be traced."
 	"\vExamples:\n"
 	"  ebtrace list\n"
 	"  ebtrace list ./prog\n"
+	"  ebtrace list -p PID                the markers of a process, by file\n"
 	"  ebtrace list --events              the names and kinds that -e can match\n"
 	"  ebtrace list --prune               remove the ring files of dead processes\n"};
 
@@ -520,9 +581,13 @@ static int obey(struct opts *o)
 		int one = list_binary(o->engine.files[i], o->json);
 		status = one ? one : status;
 	}
+	for (unsigned i = 0; i < o->engine.pid_count; i++) {
+		int one = list_files_of(o->engine.pids[i], o->json);
+		status = one ? one : status;
+	}
 	if (o->events) {
 		list_events(o->json);
-	} else if (!o->engine.file_count) {
+	} else if (!o->engine.file_count && !o->engine.pid_count) {
 		status = list_processes(o);
 		stale_list(o);
 	}

@@ -24,6 +24,8 @@
 	X(PAGES, e->pages)                                                                     \
 	X(NO_TRAPS, e->mode == MODE_RING || e->mode == MODE_WATERMARK)                         \
 	X(RINGS, e->mode != MODE_AUTO && e->mode != MODE_PROBES)                               \
+	X(MARKERS, e->markers.count)                                                           \
+	X(MANY, e->markers.many)                                                               \
 	X(COUNTERS, e->mode == MODE_COUNTERS)                                                  \
 	X(MMU, o->mmu)                                                                         \
 	X(SELECTS, e->glob_count || e->domain_count || e->thread_count)                        \
@@ -103,6 +105,10 @@ static const struct rule {
 	 "--stack needs processes that run: -p PID, or -- PROGRAM"},
 	{RUN, IS(STACK) | IS(NO_TRAPS), 0, 0,
 	 "--stack needs a probe for each event: --mode stream or probes"},
+	{OPTS_TRACE, IS(MARKERS) | IS(NO_TRAPS), 0, 0, "-U needs probes: --mode stream or probes"},
+	{OPTS_TRACE, IS(MARKERS), IS(PAGES) | IS(SNAPSHOT), 0,
+	 "-U excludes --pages and --snapshot: it waits for what programs do"},
+	{OPTS_TRACE, IS(MANY), 0, IS(MARKERS), "--many needs markers: -U 'PROVIDER:NAME'"},
 	{RUN, IS(FAULTS), IS(FILES) | IS(NO_TRAPS), 0,
 	 "--blame=faults needs processes that run, and a probe at each pause: --mode stream or "
 	 "probes"},
@@ -168,6 +174,10 @@ static const struct rule {
 	{OPTS_INFO, 0, 0, IS(KERNEL) | IS(FILES) | IS(PIDS),
 	 "info needs a FILE or -p PID; 'ebtrace info --help' shows examples"},
 	{OPTS_INFO, IS(LIVE_OPTION), 0, IS(KERNEL) | IS(PIDS), "needs a process that runs: -p PID"},
+	{OPTS_LIST, IS(PIDS) | IS(FILES), 0, 0,
+	 "-p PID lists the markers of a process, BINARY those of a file: they exclude each other"},
+	{OPTS_LIST, IS(RING_DIR) | IS(PIDS), 0, 0,
+	 "--ring-dir applies to the list of processes, not to -p PID"},
 	{OPTS_LIST, IS(RING_DIR) | IS(FILES), 0, 0,
 	 "--ring-dir applies to the list of processes, not to a BINARY"},
 };

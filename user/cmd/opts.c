@@ -45,6 +45,10 @@
 	{                        \
 		.into = INTO_OWN \
 	}
+#define OWN_LIVE                                   \
+	{                                          \
+		.into = INTO_OWN, .is_live = true, \
+	}
 #define RANGE(from, to)	     .min = (from), .max = (to)
 #define TEXTS(field, number) INTO(TEXTS, field, .count = offsetof(struct opts, number))
 #define TEXT_OF_(number)     #number
@@ -55,6 +59,7 @@ static const struct option_argument of_dir = {"DIR", OPTION_DIR, NULL, false};
 static const struct option_argument of_file = {"FILE", OPTION_FILE, NULL, false};
 static const struct option_argument of_event = {"GLOB", OPTION_EVENT, NULL, false};
 static const struct option_argument of_stack = {"GLOB", OPTION_EVENT, NULL, true};
+static const struct option_argument of_marker = {"MARKER", OPTION_VALUE, NULL, false};
 static const struct option_argument of_format = {"FORMAT", OPTION_FORMAT, NULL, false};
 static const struct option_argument of_release = {
 	"X.Y", WORDS("5.0", "5.1", "5.2", "5.3", "5.4", "5.5"), false};
@@ -79,7 +84,7 @@ static const struct option_argument of_rule = {"SPAN>TIME", OPTION_RULE, NULL, f
 
 const struct option_row option_rows[] = {
 	{0, NULL, 0, NULL, "Input:", 1, OWN},
-	{RUN | OPTS_PAGES | OPTS_INFO | OPTS_MEM_RECORD, "pid", 'p', &of_pid,
+	{RUN | OPTS_PAGES | OPTS_INFO | OPTS_LIST | OPTS_MEM_RECORD, "pid", 'p', &of_pid,
 	 "A running process, or several: 1,2 (repeatable)", 1, OWN},
 	{RUN, "all", 'a', NULL,
 	 "All processes that can be traced, also those that come; switches no ring on", 1,
@@ -111,6 +116,14 @@ const struct option_row option_rows[] = {
 	 "Record the stack of each event, or of those of this name or kind; !GLOB excludes "
 	 "(repeatable; needs privilege)",
 	 1, OWN},
+	{OPTS_TRACE, "marker", 'U', &of_marker,
+	 "Markers of any program as events: 'provider:name'; as spans: 'p:begin~p:end' by thread, "
+	 "'p:begin#0~p:end#0' by argument 0 of each; #1:str: with the text of argument 1 "
+	 "(repeatable; needs privilege)",
+	 1, OWN_LIVE},
+	{OPTS_TRACE, "many", OPT_MANY, NULL,
+	 "With -U: any number of sites, and markers that fire on every call", 1,
+	 INTO(TRUE, engine.markers.many, .is_live = true)},
 	{SELECT, "snapshot", OPT_SNAPSHOT, NULL, "Print what the rings hold now, then exit", 1,
 	 INTO(TRUE, engine.snapshot)},
 	{RUN | OPTS_PAGES | OPTS_MEM_RECORD, "duration", 'd', &of_duration,
@@ -493,6 +506,13 @@ static void parse_rule(struct argp_state *st, struct opts *o, char *arg)
 	o->engine.span_globs[o->engine.span_glob_count++] = span;
 }
 
+static void parse_marker(struct argp_state *st, struct engine_options *e, const char *arg)
+{
+	const char *why = marker_requests_add(&e->markers, arg);
+	if (why)
+		refuse(st, "-U '%.200s': %s", arg, why);
+}
+
 /* Options that become more than a field. */
 static void parse_own(int key, char *arg, struct argp_state *st)
 {
@@ -510,6 +530,9 @@ static void parse_own(int key, char *arg, struct argp_state *st)
 	case OPT_BLAME:
 		e->blame = true;
 		e->faults |= arg && !parse_word(st, option_row_of(key), arg);
+		break;
+	case 'U':
+		parse_marker(st, e, arg);
 		break;
 	case OPT_STACK:
 		e->stacks = true;
@@ -698,6 +721,7 @@ void opts_done(struct opts *o)
 {
 	free(o->engine.pids);
 	free(o->engine.files);
+	marker_requests_done(&o->engine.markers);
 	free(o->engine.globs);
 	free(o->engine.stack_globs);
 	free(o->engine.span_globs);

@@ -70,6 +70,7 @@ enum {
 	OPT_STACK,
 	OPT_KERNEL,
 	OPT_USAGE,
+	OPT_MANY,
 };
 
 #define OPTION_ROWS_MAX 128

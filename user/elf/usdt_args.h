@@ -2,8 +2,8 @@
 /*
  * Parses the argument string of a USDT note of this machine, such as "8@%rdi -4@-20(%rbp) 8@$5" or
  * "8@x0 -4@[sp, 20] 8@5", into the size and the location of each argument. The string is not
- * trusted. Not evaluated, and reported as such: symbols that the file does not export, and registers
- * that a probe does not see.
+ * trusted. Not evaluated, and reported as such: symbols that the file does not export, and
+ * registers that a probe does not see.
  *
  * How BPF programs read arguments: our own markers have them in fixed registers, which
  * runtime/marker_args.h verifies with this parser before a site is attached. Other sites have them

@@ -9,6 +9,7 @@
 #include <sys/resource.h>
 #include <sys/types.h>
 
+#include "runtime/marker_requests.h"
 #include "session/traits.h"
 #include "source/bpf/plan.h"
 
@@ -35,8 +36,9 @@ struct engine_options {
 	unsigned domain_count;
 	uint32_t *threads;
 	unsigned thread_count;
-	uint64_t min_duration_ns; /* of spans; 0: of any length */
-	const char *ring_dir;	  /* searched if a process has no ring mapped; NULL: none */
+	uint64_t min_duration_ns;	/* of spans; 0: of any length */
+	struct marker_requests markers; /* of any program, as events; none: zeroes */
+	const char *ring_dir;		/* searched if a process has no ring mapped; NULL: none */
 	enum engine_mode mode;
 	enum bpf_attach attach;
 	enum ring_request ring_request;

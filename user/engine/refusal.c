@@ -179,6 +179,12 @@ enum engine_end refusal_report_nothing(const struct engine *e, struct inspect *i
 			"process %d: '%s' cannot be inspected: another program holds a lease "
 			"on it",
 			pid, files.leased_path);
+	} else if (e->options->markers.count && !files.asked_markers && !unprobed) {
+		messages_error(
+			r,
+			"process %d has none of the markers of -U; ebtrace list -p %d lists "
+			"those that it has; --wait waits until it, or a child of it, has one",
+			pid, pid);
 	} else if (files.runtime.language) {
 		snprintf(is, sizeof(is), "is %s", versions_text(files.runtime).text);
 		report_off(e, pid, is, versions_language(files.runtime)->ring->start, unprobed);

@@ -28,7 +28,12 @@ static void put_arg(struct json *j, const struct event_arg *a)
 		json_key_str(j, a->arg->name, kinds_arg_text(a->arg, a->value, text));
 		break;
 	case KINDS_TYPE_text:
+	case KINDS_TYPE_quoted:
 		json_key_str(j, a->arg->name, a->text);
+		break;
+	case KINDS_TYPE_any:
+	case KINDS_TYPE_unreadable:
+		json_key_null(j, a->arg->name);
 		break;
 	}
 }
@@ -70,6 +75,6 @@ void json_args(struct json *j, const struct session *s, const struct ebt_event *
 		put_arg(j, &arg);
 	if (rest == KINDS_PAYLOAD_words || rest == KINDS_PAYLOAD_bytes)
 		put_payload(j, s, ev, rest);
-	else if (ev->flags & EBT_F_CUT && kinds_get(ev->kind)->payload == KINDS_PAYLOAD_bytes)
+	else if (event_args_cut(ev))
 		json_key_bool(j, "cut", true);
 }

@@ -18,6 +18,7 @@
 #include "elf/elf.h"
 #include "proc/executable.h"
 #include "proc/memory_reader.h"
+#include "runtime/marker_requests.h"
 #include "runtime/runtimes.h"
 
 /* Of one process. A browser maps 200 files, and has some 100 MB of symbols. */
@@ -47,6 +48,7 @@ struct inspect {
 	struct map index;   /* by a hash of the identity of a file */
 	struct map newest;  /* of each device and inode, by a hash of these */
 	struct memory_reader *memory;
+	const struct marker_requests *asked; /* NULL: none */
 	uint64_t cpu_ns, since_ns; /* CPU time spent, minus the share of the time until since_ns */
 };
 
@@ -59,6 +61,12 @@ void inspect_read_by(struct inspect *in, struct memory_reader *memory)
 {
 	if (in)
 		in->memory = memory;
+}
+
+void inspect_ask(struct inspect *in, const struct marker_requests *asked)
+{
+	if (in)
+		in->asked = asked;
 }
 
 int inspect_open(const struct inspect *in, pid_t pid, const struct maps_entry *e)
@@ -200,6 +208,7 @@ int inspect_file(struct inspect *in, int fd, struct inspect_budget *b, struct ru
 	b->files--;
 	uint64_t begin = clock_ns(CLOCK_THREAD_CPUTIME_ID);
 	err = recognise(fd, bytes, b, &k.file);
+	k.file.asked_markers = marker_requests_sites(in ? in->asked : NULL, fd);
 	uint64_t cost = clock_ns(CLOCK_THREAD_CPUTIME_ID) - begin;
 	b->cpu_ns -= cost < b->cpu_ns ? cost : b->cpu_ns;
 	if (in)
@@ -221,7 +230,8 @@ int inspect_has_probes(const struct inspect *in, uint64_t dev, uint64_t inode, b
 	const struct known *k = at ? &in->file[*at] : NULL;
 	if (!k || k->inode != inode || k->dev != dev)
 		return -ENOENT;
-	return k->file.markers || (allocs && k->file.alloc_markers) || k->file.runtime.language;
+	return k->file.markers || (allocs && k->file.alloc_markers) || k->file.asked_markers ||
+	       k->file.runtime.language;
 }
 
 static int inspect_unbudgeted(struct inspect *in, int fd, struct runtime_file *ret)
@@ -296,6 +306,7 @@ static int inspect_mapping(const struct maps_entry *e, void *ctx)
 	if (err)
 		return 0;
 	s->ret->markers += f.markers;
+	s->ret->asked_markers += f.asked_markers;
 	if (!s->ret->runtime.language)
 		s->ret->runtime = f.runtime;
 	return 0;

@@ -21,6 +21,7 @@
 #define INSPECT_MAPPINGS 131072
 
 struct inspect;
+struct marker_requests;
 struct memory_reader;
 
 struct inspect *inspect_new(void); /* NULL: no memory */
@@ -28,6 +29,8 @@ void inspect_free(struct inspect *in);
 /* Files of processes are opened when this reader has had an answer; it outlives `in`. NULL: at
  * once. */
 void inspect_read_by(struct inspect *in, struct memory_reader *memory);
+/* From now on the markers of these requests count, too; they outlive `in`. */
+void inspect_ask(struct inspect *in, const struct marker_requests *asked);
 /* Opens the file of a mapping, as memory_reader_open() does. */
 int inspect_open(const struct inspect *in, pid_t pid, const struct maps_entry *e);
 
@@ -61,7 +64,8 @@ uint32_t inspect_files(const struct inspect *in);
 #define INSPECT_PATH_BYTES 256
 
 struct inspect_process {
-	uint32_t markers; /* in all files that it has mapped executable, each counted once */
+	uint32_t markers;	/* in all files that it has mapped executable, each counted once */
+	uint32_t asked_markers; /* likewise, of those that the user asks for */
 	struct runtime_version runtime; /* the first one, ebtrace-probes apart */
 	bool incomplete;		/* some mappings or files were not inspected */
 	uint32_t leased; /* files that were not, since another program holds a lease on them */

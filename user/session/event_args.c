@@ -18,6 +18,35 @@ void event_args_payload(const struct session *s, const struct ebt_event *ev,
 		memcpy(ret, data, bytes < sizeof(*ret) ? bytes : sizeof(*ret));
 }
 
+_Static_assert(MARKER_TEXT_MAX <= EVENT_ARGS_LONG_BYTES, "it holds any text");
+_Static_assert(KINDS_FIELD_value11 - KINDS_FIELD_value0 + 1 == MARKER_VALUES_MAX, "one of each");
+
+/* An argument of a payload of values. False: there is none. */
+static bool get_value(const struct session *s, const struct ebt_event *ev, struct event_arg *arg)
+{
+	static const uint8_t types[] = {
+		[MARKER_UNSIGNED] = KINDS_TYPE_u64,
+		[MARKER_SIGNED] = KINDS_TYPE_i64,
+		[MARKER_TEXT] = KINDS_TYPE_quoted,
+		[MARKER_UNREADABLE] = KINDS_TYPE_unreadable,
+	};
+	struct marker_value v;
+	size_t bytes = 0;
+	const void *data = session_blob(s, ev, &bytes);
+	if (!marker_values_get(data, bytes, arg->arg->field - KINDS_FIELD_value0, &v))
+		return false;
+	arg->own = *arg->arg;
+	arg->own.type = types[v.type];
+	arg->arg = &arg->own;
+	arg->value = v.number;
+	if (v.type == MARKER_TEXT) {
+		memcpy(arg->scratch, v.text, v.bytes);
+		arg->scratch[v.bytes] = 0;
+		arg->text = arg->scratch;
+	}
+	return true;
+}
+
 /* Of an argument in the payload. */
 static void get(const struct session *s, const struct ebt_event *ev, struct event_arg *arg)
 {
@@ -148,12 +177,17 @@ bool event_args_next(const struct session *s, const struct ebt_event *ev, unsign
 		const struct kinds_arg *a = &args[(*at)++];
 		ret->arg = a;
 		ret->text = NULL;
-		if (means)
+		if (means) {
 			get_meaning(&r, ret);
-		else if (a->field >= KINDS_FIELD_word0)
+		} else if (a->field >= KINDS_FIELD_value0) {
+			if (get_value(s, ev, ret))
+				return true;
+			continue;
+		} else if (a->field >= KINDS_FIELD_word0) {
 			get(s, ev, ret);
-		else
+		} else {
 			ret->value = kinds_arg_value(ev, a);
+		}
 		if (ret->value || !a->optional)
 			return true;
 	}

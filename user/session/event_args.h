@@ -3,7 +3,7 @@
  * The arguments of an event, those in its payload included, in the order of events.def. A payload
  * of arguments is EVENT_ARGS_TEXTS names of EVENT_ARGS_TEXT_BYTES, cut or padded with zeroes, and
  * as many words of 64 bits as the kind has, at most EVENT_ARGS_WORDS. It may come from a capture:
- * what it does not hold is absent, or 0.
+ * what it does not hold is absent, or 0. A payload of values is as session/marker_values.h has it.
  *
  * A user event of a library that is known (codec/eio) has the arguments of its meaning instead of
  * the value or the bytes of its kind, if its payload has their shape: a fiber, a context, an
@@ -14,6 +14,7 @@
 
 #include "codec/eio/eio.h"
 #include "session/kinds.h"
+#include "session/marker_values.h"
 #include "session/session.h"
 #include <stddef.h>
 
@@ -32,12 +33,13 @@ struct event_args_payload {
 #define EVENT_ARGS_BYTES(words) (offsetof(struct event_args_payload, word) + 8 * (words))
 
 struct event_arg {
-	const struct kinds_arg *arg;
+	const struct kinds_arg *arg; /* of a value it has the value's own type */
 	uint64_t value;
-	/* In `scratch`, or static; NULL: it is no text. It is UTF-8, and in the payload of a kind
-	 * safe for a terminal; that of a meaning may have control characters. */
+	/* In `scratch`, or static; NULL: it is no text. It is UTF-8 without controls, but for that
+	 * of a meaning, which may have them, and one that is quoted, which has any byte. */
 	const char *text;
 	char scratch[EVENT_ARGS_LONG_BYTES + 1];
+	struct kinds_arg own; /* `arg` of a value */
 };
 
 /* The lists of arguments: of each kind, then of each event that has a meaning. */
@@ -63,6 +65,13 @@ const struct kinds_arg *event_args_list(const struct session *s, const struct eb
 const struct kinds_arg *event_args_of_meaning(unsigned event);
 /* The payload that an event has besides its arguments: none where they have decoded it. */
 enum kinds_payload event_args_rest(const struct session *s, const struct ebt_event *ev);
+/* Whether an argument of the event is not whole. */
+static inline bool event_args_cut(const struct ebt_event *ev)
+{
+	unsigned payload = kinds_get(ev->kind)->payload;
+	return ev->flags & EBT_F_CUT &&
+	       (payload == KINDS_PAYLOAD_bytes || payload == KINDS_PAYLOAD_values);
+}
 /* The next argument that the event has; *at is 0 at first, and then 1 more than the argument's
  * place in its list. False: no more. */
 bool event_args_next(const struct session *s, const struct ebt_event *ev, unsigned *at,

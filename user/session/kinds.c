@@ -131,7 +131,11 @@ const char *kinds_arg_text(const struct kinds_arg *a, uint64_t value,
 	case KINDS_TYPE_syscall:
 		snprintf(scratch, KINDS_TEXT_BYTES, "%" PRIu64, value - 1);
 		break;
+	case KINDS_TYPE_unreadable:
+		return "?";
 	case KINDS_TYPE_text:
+	case KINDS_TYPE_any:
+	case KINDS_TYPE_quoted:
 		return "";
 	}
 	return scratch;

@@ -44,6 +44,9 @@ enum kinds_type {
 	KINDS_TYPE_syscall,	  /* a system call's number, plus 1 */
 	KINDS_TYPE_flag,	  /* 1 */
 	KINDS_TYPE_text,
+	KINDS_TYPE_any,	       /* the payload has its type: u64, i64, or one of the next two */
+	KINDS_TYPE_quoted,     /* a text of any characters */
+	KINDS_TYPE_unreadable, /* it was in memory that could not be read */
 };
 
 enum kinds_field {
@@ -72,6 +75,18 @@ enum kinds_field {
 	KINDS_FIELD_word15,
 	KINDS_FIELD_text0,
 	KINDS_FIELD_text1,
+	KINDS_FIELD_value0,
+	KINDS_FIELD_value1,
+	KINDS_FIELD_value2,
+	KINDS_FIELD_value3,
+	KINDS_FIELD_value4,
+	KINDS_FIELD_value5,
+	KINDS_FIELD_value6,
+	KINDS_FIELD_value7,
+	KINDS_FIELD_value8,
+	KINDS_FIELD_value9,
+	KINDS_FIELD_value10,
+	KINDS_FIELD_value11,
 };
 
 enum kinds_payload {
@@ -79,6 +94,7 @@ enum kinds_payload {
 	KINDS_PAYLOAD_words,
 	KINDS_PAYLOAD_bytes,
 	KINDS_PAYLOAD_args,
+	KINDS_PAYLOAD_values,
 };
 
 enum kinds_unit {
@@ -115,10 +131,16 @@ static inline const struct kind *kinds_get(uint16_t kind)
 	return &kinds_table[kind < EBT_KINDS ? kind : EBT_KIND_NONE];
 }
 
+/* Whether the payload of the kind is arguments. */
+static inline bool kinds_has_arg_payload(const struct kind *k)
+{
+	return k->payload == KINDS_PAYLOAD_args || k->payload == KINDS_PAYLOAD_values;
+}
+
 /* Whether events of the kind have arguments only where they have a payload. */
 static inline bool kinds_may_be_bare(const struct kind *k)
 {
-	return k->payload == KINDS_PAYLOAD_args && k->label != KINDS_LABEL_none;
+	return kinds_has_arg_payload(k) && k->label != KINDS_LABEL_none;
 }
 
 static inline enum kinds_family kinds_family(uint16_t kind)

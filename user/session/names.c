@@ -3,6 +3,8 @@
 
 #include <stdio.h>
 
+#include "session/marker_values.h"
+
 const char *names_event(const struct session *s, const struct ebt_event *ev)
 {
 	switch ((enum kinds_label)kinds_get(ev->kind)->label) {
@@ -25,6 +27,8 @@ const char *names_event(const struct session *s, const struct ebt_event *ev)
 uint32_t names_number(const struct session *s, const struct ebt_event *ev)
 {
 	bool is_phase = kinds_get(ev->kind)->label == KINDS_LABEL_phase;
+	if (marker_id_is(ev->id) && kinds_get(ev->kind)->label == KINDS_LABEL_user)
+		return ev->id & ~MARKER_ID;
 	return is_phase ? processes_raw_phase(&s->processes, ev->process, ev->id)
 			: ev->id & ~EBT_UNKNOWN_ID;
 }

@@ -9,6 +9,7 @@
 #include "base/array.h"
 #include "base/ptrarray.h"
 #include "base/ptrmap.h"
+#include "session/marker_values.h"
 
 /*
  * No operation may cost more than the tracks that it concerns: a trace can have any number of
@@ -147,9 +148,18 @@ static struct group *add_group(struct tracks *t, const struct ebt_event *ev, uin
 	return g;
 }
 
+/* A span by an argument of markers is one of its process. */
+static uint32_t lane_of(const struct tracks *t, const struct ebt_event *ev)
+{
+	bool is_span = ev->kind == EBT_SPAN_BEGIN || ev->kind == EBT_SPAN_END;
+	return is_span && marker_id_slot(ev->id)
+		       ? processes_lane(t->processes, ev->process, EBT_NO_DOMAIN)
+		       : processes_lane_of(t->processes, ev);
+}
+
 static inline struct group *find_group(struct tracks *t, const struct ebt_event *ev)
 {
-	uint32_t lane = processes_lane_of(t->processes, ev);
+	uint32_t lane = lane_of(t, ev);
 	struct group *g = ptrarray_get(&t->groups, lane);
 	return g ? g : add_group(t, ev, lane);
 }

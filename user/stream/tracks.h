@@ -3,7 +3,8 @@
  * The identity and nesting of spans, whatever the stream holds: for the formats, reports and
  * filters that need a begin for every end. A track is a stack of open spans: the phases of one lane
  * (of one domain, or of one thread outside of any) are one track; each kind of user span of a lane
- * is a track of its own, since user spans may overlap.
+ * is a track of its own, since user spans may overlap. Spans by an argument of markers
+ * (session/marker_values.h) may end in another thread: they are tracks of their process.
  *
  * An end belongs to the innermost open begin of its id; spans open inside it end with it. An end
  * without a begin is dropped: its begin was lost, or precedes the trace. A loss ends the open spans

@@ -192,6 +192,69 @@ static void test_long_text(void)
 	session_drop_event(session, &ev);
 }
 
+/* Values of a marker, and a payload that ends within one. */
+static void test_values(void)
+{
+	static const struct marker_value values[] = {
+		{.type = MARKER_UNSIGNED, .number = UINT64_MAX},
+		{.type = MARKER_SIGNED, .number = (uint64_t)-5},
+		{.type = MARKER_TEXT, .text = "a \"b\"\n\xff", .bytes = 7},
+		{.type = MARKER_UNREADABLE},
+		{.type = MARKER_TEXT, .text = "", .bytes = 0},
+		{.type = MARKER_UNSIGNED, .number = 0},
+	};
+	unsigned char bytes[200], *end = bytes;
+	for (unsigned i = 0; i < sizeof(values) / sizeof(*values); i++)
+		end = marker_values_put(end, &values[i]);
+	struct ebt_event ev = {.kind = EBT_MARKER_HIT, .id = marker_id(1, 0)};
+	is_str(args_of(&ev), "", "a marker without arguments has none");
+	session_put_blob(session, &ev, bytes, (size_t)(end - bytes));
+	is_str(args_of(&ev),
+	       "arg0=18446744073709551615 arg1=-5 arg2=a \"b\"\n\xff arg3=? arg4= arg5=0 ",
+	       "each value comes back with its type, also one that is 0 or could not be read");
+	session_drop_event(session, &ev);
+	bool good = true;
+	for (size_t n = 0; n <= (size_t)(end - bytes); n++) {
+		struct ebt_event cut = {.kind = EBT_SPAN_BEGIN, .id = marker_id(1, 2)};
+		session_put_blob(session, &cut, bytes, n);
+		const char *text = args_of(&cut);
+		good &= (n < 9) == !*text && (n < 18) == !strstr(text, "arg1");
+		session_drop_event(session, &cut);
+	}
+	ok(good, "of a payload that is cut the values before that are read");
+}
+
+static void test_forged_values(void)
+{
+	unsigned char bytes[3 * 1100];
+	bool good = true;
+	for (unsigned type = 0; type < 256; type++) {
+		struct ebt_event ev = {.kind = EBT_MARKER_HIT};
+		memset(bytes, 0xff, sizeof(bytes));
+		bytes[0] = (unsigned char)type;
+		session_put_blob(session, &ev, bytes, sizeof(bytes));
+		good &= strlen(args_of(&ev)) < 30;
+		session_drop_event(session, &ev);
+	}
+	ok(good, "an unknown type, or a text that is too long, ends the values");
+	struct ebt_event ev = {.kind = EBT_MARKER_HIT};
+	memset(bytes, MARKER_UNREADABLE, 100);
+	session_put_blob(session, &ev, bytes, 100);
+	ok(strstr(args_of(&ev), "arg11=? ") && !strstr(args_of(&ev), "arg12"),
+	   "there are twelve at most");
+	session_drop_event(session, &ev);
+}
+
+static void test_ids(void)
+{
+	uint32_t id = marker_id(255, MARKER_SLOTS - 1);
+	ok(marker_id_is(id) && marker_id_slot(id) == MARKER_SLOTS - 1 && (id & 255) == 255 &&
+		   !(id & EBT_UNKNOWN_ID),
+	   "an id has its request and its slot, and is not an unknown one");
+	ok(!marker_id_is(8191) && !marker_id_slot(8191),
+	   "events that programs register have other ids");
+}
+
 int main(void)
 {
 	if (session_new(&session))
@@ -202,6 +265,9 @@ int main(void)
 	test_absent();
 	test_pause();
 	test_forged();
+	test_values();
+	test_forged_values();
+	test_ids();
 	session_free(session);
 	return tap_done();
 }

@@ -28,12 +28,12 @@ static const struct kinds_arg *earlier(uint16_t limit, const char *name)
 static void check_row(uint16_t k)
 {
 	const struct kind *kind = kinds_get(k);
-	unsigned fields = 0;
+	uint64_t fields = 0;
 	bool once = true, one_type = true;
 	for (const struct kinds_arg *a = kind->args; a->name; a++) {
 		const struct kinds_arg *other = earlier(k, a->name);
-		once = once && !(fields & 1u << a->field);
-		fields |= 1u << a->field;
+		once = once && !(fields & 1ull << a->field);
+		fields |= 1ull << a->field;
 		one_type = one_type && (!other || (other->type == KINDS_TYPE_hex) ==
 							  (a->type == KINDS_TYPE_hex));
 	}
@@ -46,8 +46,8 @@ static void check_row(uint16_t k)
 	ok(!kind->payload || !(uses(kind, KINDS_FIELD_arg0) || uses(kind, KINDS_FIELD_arg1)),
 	   "%s: a payload's number and length are in arg", kind->name);
 	bool in_ring = kind->family == KINDS_runtime || kind->family == KINDS_user;
-	ok(!in_ring || !(fields &
-			 (1u << KINDS_FIELD_seq | 1u << KINDS_FIELD_size | 1u << KINDS_FIELD_pos)),
+	ok(!in_ring || !(fields & (1ull << KINDS_FIELD_seq | 1ull << KINDS_FIELD_size |
+				   1ull << KINDS_FIELD_pos)),
 	   "%s: what is in rings keeps seq, size and pos to itself", kind->name);
 	ok((kinds_pos(&(struct ebt_event){.kind = k}) == EBT_NO_POS) == uses(kind, KINDS_FIELD_pos),
 	   "%s: whether pos is an argument", kind->name);

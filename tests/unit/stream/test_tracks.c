@@ -2,6 +2,8 @@
 /* A stream as letters, what is visited as text: b<id> begins, e<id> ends, with the moment. */
 #include "stream/tracks.h"
 
+#include "session/marker_values.h"
+
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -134,6 +136,42 @@ static void test_threads(void)
 	}
 }
 
+/* Spans by an argument of a marker: begun in thread 11, two of them ended by thread 12. */
+static void test_processes(void)
+{
+	static const struct {
+		uint16_t kind;
+		uint32_t slot, tid;
+	} steps[] = {{SB, 1, 11}, {SB, 2, 11}, {SE, 1, 12}, {SE, 2, 12}, {SB, 0, 11}, {SE, 0, 12}};
+	struct tracks *t = start();
+	uint32_t id = marker_id(3, 0);
+	char want[256];
+	*seen = 0;
+	for (unsigned k = 0; k < sizeof(steps) / sizeof(*steps); k++) {
+		struct ebt_event ev = {.kind = steps[k].kind,
+				       .id = marker_id(3, steps[k].slot),
+				       .tid = steps[k].tid,
+				       .ts = k + 1,
+				       .domain = EBT_NO_DOMAIN,
+				       .process = 1,
+				       .pos = EBT_NO_POS};
+		if (tracks_push(t, &ev))
+			abort();
+	}
+	struct ebt_event loss = {.kind = EBT_LOST,
+				 .ts = 9,
+				 .domain = EBT_NO_DOMAIN,
+				 .process = 1,
+				 .pos = 7,
+				 .flags = EBT_F_BPF};
+	if (tracks_push(t, &loss))
+		abort();
+	snprintf(want, sizeof(want), "1:b%u@1/0 2:b%u@2/0 1:e%u@3=2 2:e%u@4=2 3:b%u@5/0 3:e%u@7!2 ",
+		 marker_id(3, 1), marker_id(3, 2), marker_id(3, 1), marker_id(3, 2), id, id);
+	is_str(seen, want, "a span with a slot ends in any thread, one without in its own");
+	done(t);
+}
+
 static void test_depth(void)
 {
 	struct tracks *t = start();
@@ -199,6 +237,7 @@ int main(void)
 	      {B, 6, 6, 0, 0}, {E, 6, 7, 0, 0}, {E, 5, 8, 0, 0}, {E, 4, 9, 0, 0}, {E, 3, 10, 0, 0},
 	      {E, 2, 11, 0, 0}, {E, 1, 12, 0, 0});
 	test_threads();
+	test_processes();
 	test_depth();
 	return tap_done();
 }

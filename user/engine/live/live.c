@@ -563,7 +563,7 @@ static enum engine_end finish_program(struct live *t, enum engine_end end)
 		refusal_report_no_allocs(&e->session->messages, name);
 	else if (!end && !for_allocs && nothing && totals.unwatched)
 		refusal_report_unwatched(&e->session->messages, name);
-	else if (!end && !for_allocs && nothing)
+	else if (!end && !for_allocs && nothing && !t->options->markers.count)
 		refusal_report_untraced(&e->session->messages, name, t->program.record);
 	else if (!t->program.record && !engine_probes_alone(t->options))
 		recording_report_left_off(e);
@@ -655,6 +655,7 @@ enum engine_end live_run(struct engine *e)
 	};
 	e->memory = memory_reader_new();
 	inspect_read_by(t.inspect, e->memory);
+	inspect_ask(t.inspect, &e->options->markers);
 	enum engine_end end = begin(&t);
 	if (!end)
 		end = trace_to_the_end(&t);

@@ -10,6 +10,7 @@
 
 #include "base/plural.h"
 #include "codec/ring/ids.h"
+#include "engine/live/marker_limits.h"
 #include "engine/refusal.h"
 #include "proc/memory_reader.h"
 #include "session/kinds.h"
@@ -37,6 +38,8 @@ static enum engine_end begin_without(struct probing *p, int err, const char *rea
 		snprintf(what, sizeof(what), "sampled allocations are read through BPF");
 	else if (o->pages)
 		snprintf(what, sizeof(what), "pages are watched through BPF");
+	else if (o->markers.count)
+		snprintf(what, sizeof(what), "markers of -U are probed through BPF");
 	else if (engine_mode(o) != MODE_AUTO && engine_mode(o) != MODE_RING)
 		snprintf(what, sizeof(what), "--mode %s", engine_mode_names[engine_mode(o)]);
 	if (*what) {
@@ -90,6 +93,7 @@ static bool report_missed(const struct probing *p)
 		[BPF_MARKERS] = "markers",
 		[BPF_RUNTIME_EVENTS] = languages_functions,
 		[BPF_ALLOCS] = "markers of sampled allocations",
+		[BPF_USDT] = "markers of -U",
 		[BPF_RUNTIME_ALLOCS] = languages_allocs,
 	};
 	enum bpf_feature f;
@@ -142,6 +146,9 @@ probing_begin(struct probing *p, const struct engine *e, bool record, struct ins
 {
 	const struct engine_options *o = e->options;
 	*p = (struct probing){.engine = e};
+	enum engine_end refused = marker_limits_check(e, inspect);
+	if (refused)
+		return refused;
 	if (engine_mode(o) == MODE_RING && !o->blame)
 		return ENGINE_OK;
 	struct probe_plan plan = {
@@ -172,6 +179,7 @@ probing_begin(struct probing *p, const struct engine *e, bool record, struct ins
 		.own_ring_ns = record ? RING_START_NS : 0,
 		.runtime = o->runtime,
 		.unwanted = unwanted_kinds(e),
+		.markers = o->markers.count ? &o->markers : NULL,
 		.changed = changed,
 		.ctx = ctx,
 	};
@@ -237,9 +245,21 @@ static void report_pages(const struct probing *p)
 		    plural_of(counts.pages.known_faults, " was", "s were"));
 }
 
+/* Markers that were asked for and that no file of a traced process has. */
+static void report_unfound(const struct probing *p)
+{
+	const struct marker_side *side;
+	for (unsigned at = 0; (side = bpf_source_unfound(p->source, &at));)
+		messages_at(&p->engine->session->messages, LOG_NORMAL,
+			    "marker %s:%s is in no file of the traced processes", side->provider,
+			    side->name);
+}
+
 void probing_end(struct probing *p)
 {
 	struct bpf_counts counts = {0};
+	if (p->source && p->engine->session->run_end.known)
+		report_unfound(p);
 	report_pages(p);
 	if (p->source)
 		report_missed(p);

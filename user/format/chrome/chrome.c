@@ -251,6 +251,7 @@ static int name_process(struct chrome *c, uint32_t process)
 	return 0;
 }
 
+/* Names a row and its process. 0 or -ENOMEM. */
 static int name_row(struct chrome *c, uint32_t process, const struct row *row)
 {
 	char name[ROWS_NAME_BYTES];
@@ -268,11 +269,13 @@ static const struct row *use_row(struct chrome *c, const struct ebt_event *ev)
 	return row && is_new && name_row(c, ev->process, row) ? NULL : row;
 }
 
-/* The row of a track that has had an event. */
+/* The row of a track: of phases, and of spans of a thread, that of the event at hand. NULL:
+ * -ENOMEM. */
 static const struct row *row_of(struct chrome *c, const struct track *t)
 {
 	bool is_new;
-	return rows_of_lane(&c->rows, t->lane, &is_new);
+	const struct row *row = rows_of_lane(&c->rows, t->lane, &is_new);
+	return row && is_new && name_row(c, t->process, row) ? NULL : row;
 }
 
 static void put_header(struct chrome *c)
@@ -409,14 +412,17 @@ static void put_phase_end(struct chrome *c, const struct track *t, const struct 
 }
 
 /* Nestable: those with one category and one id, which is their track's, are a stack. */
-static void put_span(struct chrome *c, char phase, const struct track *t, const char *name,
-		     uint64_t ts)
+static int put_span(struct chrome *c, char phase, const struct track *t, const char *name,
+		    uint64_t ts)
 {
+	const struct row *row = row_of(c, t);
+	if (!row)
+		return -ENOMEM;
 	chrome_json_open(&c->out, phase, name, rows_category(EBT_SPAN_BEGIN));
 	json_key_u64(&c->out.json, "id", t->number);
-	const struct row *row = row_of(c, t);
 	chrome_json_row(&c->out, row->pid, row->tid);
 	chrome_json_us(&c->out, "ts", ts);
+	return 0;
 }
 
 static int on_begin(void *ctx, struct track *t, struct track_span *s, unsigned depth,
@@ -430,10 +436,10 @@ static int on_begin(void *ctx, struct track *t, struct track_span *s, unsigned d
 	char scratch[NAMES_MADE_BYTES];
 	const char *name =
 		rows_begin_span(&c->rows, t, names_label(c->session, ev, scratch), depth);
-	if (!name)
+	if (!name || put_span(c, 'b', t, name, s->begin_ns))
 		return -ENOMEM;
-	put_span(c, 'b', t, name, s->begin_ns);
 	chrome_json_open_args(&c->out);
+	json_args(&c->out.json, c->session, ev);
 	chrome_json_who(&c->out, ev);
 	chrome_json_close_args(&c->out);
 	return 0;
@@ -449,12 +455,13 @@ static int on_end(void *ctx, struct track *t, const struct track_span *s, unsign
 		return 0;
 	}
 	const char *name = rows_end_span(&c->rows, t);
-	if (!name)
+	if (!name || put_span(c, 'e', t, name, end_ns))
 		return -ENOMEM;
-	put_span(c, 'e', t, name, end_ns);
 	chrome_json_open_args(&c->out);
 	if (rows_cut(how))
 		json_key_str(&c->out.json, "cut", rows_cut(how));
+	else
+		json_args(&c->out.json, c->session, c->end);
 	chrome_json_close_args(&c->out);
 	return 0;
 }

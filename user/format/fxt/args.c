@@ -4,6 +4,14 @@
 #include "base/utf8.h"
 #include "session/event_args.h"
 #include "session/event_stack.h"
+#include <stdio.h>
+
+/* Values of a marker with an argument each: beside them a record may have its thread, CPU, `late`,
+ * `cut`, a stack, and the other values. */
+#define VALUES_APART 9
+#define QUOTED_BYTES 1024 /* of a text of a marker */
+#define MORE_BYTES   4096 /* of the other values */
+#define KEY_BYTES    64	  /* a name, and a number */
 
 /* Decimal digits of a word, and a comma. */
 #define DIGITS_BYTES 21
@@ -57,6 +65,15 @@ static void put_words(struct fxt_record *r, const struct session *session,
 		fxt_record_u64(r, "cut", 1);
 }
 
+/* A byte that is not UTF-8 becomes three. */
+static void put_quoted(struct fxt_record *r, const char *key, const char *s)
+{
+	char text[QUOTED_BYTES];
+	bool is_cut;
+	size_t len = utf8_copy(text, sizeof(text), s, strlen(s), &is_cut);
+	fxt_record_text(r, key, text, len);
+}
+
 static void put_arg(struct fxt_record *r, const struct event_arg *arg)
 {
 	const struct kinds_arg *a = arg->arg;
@@ -90,7 +107,32 @@ static void put_arg(struct fxt_record *r, const struct event_arg *arg)
 		else
 			fxt_record_text(r, a->name, arg->text, strlen(arg->text));
 		break;
+	case KINDS_TYPE_quoted:
+		put_quoted(r, a->name, arg->text);
+		break;
+	case KINDS_TYPE_any:
+	case KINDS_TYPE_unreadable:
+		fxt_record_name(r, a->name, "?");
+		break;
 	}
+}
+
+/* The values of a marker from one on: one string, as a record has 15 arguments at most. */
+static void put_more(struct fxt_record *r, const struct session *session,
+		     const struct ebt_event *ev, unsigned at)
+{
+	char text[MORE_BYTES], scratch[KINDS_TEXT_BYTES];
+	size_t len = 0;
+	struct event_arg arg;
+	while (len + KEY_BYTES < sizeof(text) && event_args_next(session, ev, &at, &arg)) {
+		bool is_cut;
+		const char *s = arg.text ? arg.text : kinds_arg_text(arg.arg, arg.value, scratch);
+		len += (size_t)snprintf(text + len, sizeof(text) - len, "%s%s=", len ? " " : "",
+					arg.arg->name);
+		len += utf8_copy(text + len, sizeof(text) - len, s, strlen(s), &is_cut);
+	}
+	if (len)
+		fxt_record_text(r, "more", text, len);
 }
 
 void fxt_args_stack(struct fxt_record *r, const struct session *session, uint32_t stack)
@@ -119,12 +161,19 @@ void fxt_args(struct fxt_record *r, const struct session *session, const struct 
 {
 	enum kinds_payload rest = event_args_rest(session, ev);
 	struct event_arg arg;
-	for (unsigned at = 0; event_args_next(session, ev, &at, &arg);)
+	unsigned at = 0, n = 0;
+	while (n < VALUES_APART || rest != KINDS_PAYLOAD_values) {
+		if (!event_args_next(session, ev, &at, &arg))
+			break;
 		put_arg(r, &arg);
+		n++;
+	}
+	if (n == VALUES_APART)
+		put_more(r, session, ev, at);
 	if (rest == KINDS_PAYLOAD_words)
 		put_words(r, session, ev);
 	else if (rest == KINDS_PAYLOAD_bytes)
 		put_bytes(r, session, ev);
-	else if (ev->flags & EBT_F_CUT && kinds_get(ev->kind)->payload == KINDS_PAYLOAD_bytes)
+	else if (event_args_cut(ev))
 		fxt_record_u64(r, "cut", 1);
 }

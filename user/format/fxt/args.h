@@ -16,7 +16,8 @@ void fxt_args_who(struct fxt_record *r, const struct ebt_event *ev);
 void fxt_args_stack(struct fxt_record *r, const struct session *session, uint32_t stack);
 /*
  * Each argument, then the payload: `values` (words, decimal, with commas between them), or `bytes`
- * (how many) and `data` (in hexadecimal digits); `cut` where a part of it is missing.
+ * (how many) and `data` (in hexadecimal digits); `cut` where a part of it is missing. Of a marker
+ * with many values the last ones are one string, `more`.
  */
 void fxt_args(struct fxt_record *r, const struct session *session, const struct ebt_event *ev);
 

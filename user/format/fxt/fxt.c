@@ -269,6 +269,7 @@ static int on_begin(void *ctx, struct track *t, struct track_span *s, unsigned d
 	if (err)
 		return err;
 	fxt_args_who(&f->record, ev);
+	fxt_args(&f->record, f->session, ev);
 	fxt_args_stack(&f->record, f->session, ev->stack);
 	close_span(f, t);
 	return 0;
@@ -290,6 +291,8 @@ static int on_end(void *ctx, struct track *t, const struct track_span *s, unsign
 		return err;
 	if (rows_cut(how))
 		fxt_record_name(&f->record, "cut", rows_cut(how));
+	else
+		fxt_args(&f->record, f->session, f->end);
 	close_span(f, t);
 	return 0;
 }

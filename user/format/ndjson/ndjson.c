@@ -393,9 +393,8 @@ static int one_event(struct ndjson *n, const struct ebt_event *ev)
 	if (ev->stack)
 		put_modules(n, ev);
 	make_room(n);
-	bool is_apart =
-		ev->flags & EBT_F_PAYLOAD && (ev->arg[1] > NDJSON_WORDS_BYTES ||
-					      kinds_get(ev->kind)->payload == KINDS_PAYLOAD_args);
+	bool is_apart = ev->flags & EBT_F_PAYLOAD && (ev->arg[1] > NDJSON_WORDS_BYTES ||
+						      kinds_has_arg_payload(kinds_get(ev->kind)));
 	if (ev->domain == EBT_NO_DOMAIN || ev->flags & (EBT_F_LATE | EBT_F_CUT) || is_apart) {
 		put_line(n, ev);
 		return 0;

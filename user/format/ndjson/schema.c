@@ -63,7 +63,11 @@ static const char *schema_of(const struct kinds_arg *a)
 	case KINDS_TYPE_offcpu_reason:
 	case KINDS_TYPE_phase:
 	case KINDS_TYPE_text:
+	case KINDS_TYPE_quoted:
 		break;
+	case KINDS_TYPE_any:
+	case KINDS_TYPE_unreadable:
+		return "{\"type\":[\"integer\",\"string\",\"null\"]}";
 	}
 	return STRING;
 }
@@ -143,6 +147,7 @@ static void put_kind(struct json *j, const struct kind *kind)
 		[KINDS_PAYLOAD_words] = "values",
 		[KINDS_PAYLOAD_bytes] = NULL,
 		[KINDS_PAYLOAD_args] = NULL,
+		[KINDS_PAYLOAD_values] = NULL,
 	};
 	json_open(j, '{');
 	json_key_open(j, "properties", '{');

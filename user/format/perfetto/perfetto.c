@@ -83,7 +83,12 @@ static void note_arg(struct packets *p, uint32_t note, const struct event_arg *a
 		packets_note_text(p, note, kinds_arg_text(a->arg, a->value, scratch));
 		break;
 	case KINDS_TYPE_text:
+	case KINDS_TYPE_quoted:
 		packets_note_text(p, note, a->text);
+		break;
+	case KINDS_TYPE_any:
+	case KINDS_TYPE_unreadable:
+		packets_note_text(p, note, "?");
 		break;
 	}
 }
@@ -99,7 +104,7 @@ static void perfetto_args_note(struct perfetto_args *f, const struct ebt_event *
 		note_arg(f->packets, note[at - 1], &arg);
 	if (rest == KINDS_PAYLOAD_words || rest == KINDS_PAYLOAD_bytes)
 		note_payload(f, ev, rest);
-	else if (ev->flags & EBT_F_CUT && kinds_get(ev->kind)->payload == KINDS_PAYLOAD_bytes)
+	else if (event_args_cut(ev))
 		packets_note_true(f->packets, PACKET_NOTE_TRUNCATED);
 }
 
@@ -186,12 +191,17 @@ static inline int on_begin(void *ctx, struct track *t, struct track_span *s, uns
 		return -ENOMEM;
 	const struct packet_uuid *uuid = uuid_of(t);
 	uint32_t name = perfetto_tracks_name(&f->tracks, ev);
-	if (!has_news(f, lane, ev)) {
+	bool has_args = ev->flags & EBT_F_PAYLOAD;
+	if (!has_args && !has_news(f, lane, ev)) {
 		packets_put_event(p, PACKET_SLICE_BEGIN, s->begin_ns, uuid, name);
 		return 0;
 	}
+	if (has_args)
+		perfetto_args_know(&f->args, ev);
 	know_stack(f, ev);
 	packets_begin(p, PACKET_SLICE_BEGIN, s->begin_ns, uuid, name);
+	if (has_args)
+		perfetto_args_note(&f->args, ev);
 	note_news(f, lane, ev);
 	packets_end(p);
 	return 0;

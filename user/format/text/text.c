@@ -8,6 +8,7 @@
 #include "report/text.h"
 #include "session/event_args.h"
 #include "session/event_stack.h"
+#include "session/marker_values.h"
 #include "session/names.h"
 #include "stream/loss.h"
 #include "stream/name_slots.h"
@@ -226,9 +227,12 @@ static struct text_lane *lane_of(struct text *t, const struct ebt_event *ev)
 	return lane ? ptrarray_make(&t->lanes, lane, &is_new) : NULL;
 }
 
+/* NULL: no memory, or a track of its process, whose spans indent no line. */
 static struct text_lane *know_track(struct text *t, struct track *track)
 {
 	struct text_lane *lane = ptrarray_get(&t->lanes, track->lane);
+	if (track->span != TRACK_PHASES && marker_id_slot(track->span))
+		return NULL;
 	track->user = lane;
 	if (track->span == TRACK_PHASES)
 		lane->phases = track;
@@ -240,7 +244,8 @@ static inline int on_begin(void *ctx, struct track *track, struct track_span *s,
 {
 	struct text_lane *lane = track->user ? track->user : know_track(ctx, track);
 	(void)s, (void)depth, (void)ev;
-	lane->depth++;
+	if (lane)
+		lane->depth++;
 	return 0;
 }
 
@@ -250,7 +255,8 @@ static inline int on_end(void *ctx, struct track *track, const struct track_span
 	struct text *t = ctx;
 	struct text_lane *lane = track->user;
 	(void)depth;
-	lane->depth--;
+	if (lane)
+		lane->depth--;
 	t->has_ended = how == TRACK_ENDED;
 	t->span_ns = end_ns - s->begin_ns;
 	return 0;
@@ -349,6 +355,29 @@ static bool put_time(struct text *t, const struct event_arg *arg)
 	return true;
 }
 
+/* A text of the program, in quotes: what is not to reach a terminal is escaped, or replaced. */
+static void put_quoted(struct text *t, const char *s)
+{
+	put(t, "\"");
+	for (size_t left = strlen(s); left;) {
+		size_t n = utf8_plain(s, left), special = strcspn(s, "\"\\");
+		n = special < n ? special : n;
+		buf_put(&t->buf, s, n);
+		s += n;
+		left -= n;
+		if (!left)
+			break;
+		put(t, *s == '\n'   ? "\\n"
+		       : *s == '\t' ? "\\t"
+		       : *s == '"'  ? "\\\""
+		       : *s == '\\' ? "\\\\"
+				    : "?");
+		s++;
+		left--;
+	}
+	put(t, "\"");
+}
+
 /* The one argument of most kinds, " = 5", and any other, " words=5". */
 static void put_arg(struct text *t, const struct event_arg *arg)
 {
@@ -373,6 +402,8 @@ static void put_arg(struct text *t, const struct event_arg *arg)
 	}
 	if (a->type == KINDS_TYPE_u64)
 		put_u64(t, arg->value);
+	else if (a->type == KINDS_TYPE_quoted)
+		put_quoted(t, arg->text);
 	else
 		put_plain(t, arg->text ? arg->text : kinds_arg_text(a, arg->value, scratch));
 }
@@ -524,8 +555,7 @@ static void put_what(struct text *t, const struct ebt_event *ev)
 static const struct label *plain_label(struct text *t, const struct ebt_event *ev)
 {
 	bool is_long = ev->flags & EBT_F_PAYLOAD && ev->arg[1] > TEXT_WORDS_BYTES;
-	bool has_args =
-		ev->flags & EBT_F_PAYLOAD && kinds_get(ev->kind)->payload == KINDS_PAYLOAD_args;
+	bool has_args = ev->flags & EBT_F_PAYLOAD && kinds_has_arg_payload(kinds_get(ev->kind));
 	if (ev->flags & (EBT_F_LATE | EBT_F_CUT) || is_long || has_args)
 		return NULL;
 	const struct label *l = label_of(t, ev);

@@ -7,7 +7,14 @@
 
 bool attacher_has_reported(struct attach_env *env, const struct maps_entry *map)
 {
+	return attacher_has_reported_of(env, map, "");
+}
+
+bool attacher_has_reported_of(struct attach_env *env, const struct maps_entry *map,
+			      const char *what)
+{
 	uint64_t file = hash_file(makedev(map->dev_major, map->dev_minor), map->inode);
+	file = *what ? hash_string(file, what) : file;
 	for (unsigned i = 0; i < ATTACH_REPORTED; i++)
 		if (env->reported[i] == file)
 			return true;

@@ -14,13 +14,16 @@
 #include "base/messages.h"
 #include "proc/maps.h"
 #include "runtime/inspect.h"
+#include "session/marker_values.h"
 #include "source/bpf/uprobe.h"
+#include "source/bpf/usdt_specs.h"
 
 enum bpf_probe {
 	BPF_PROBE_MARKER,
 	BPF_PROBE_RUNTIME,
 	BPF_PROBE_ALLOC,
 	BPF_PROBE_RUNTIME_ALLOC,
+	BPF_PROBE_USDT,
 	BPF_PROBES
 };
 
@@ -31,6 +34,7 @@ enum bpf_table {
 	BPF_TABLE_ALLOC_FILES,	  /* struct ebt_alloc_file, by the file's key */
 	BPF_TABLE_RUNTIME_ALLOCS, /* struct ebt_ocaml_allocs, by the runtime's key */
 	BPF_TABLE_DOMAINS,	  /* struct ebt_ocaml_domain, by that << 32 | the domain's number */
+	BPF_TABLE_USDT_SPECS,	  /* struct ebt_usdt_spec, by its key */
 	BPF_TABLES
 };
 
@@ -62,6 +66,8 @@ struct attach_env {
 	/* The files that were reported last as not probed, by hash_file(). */
 	uint64_t reported[ATTACH_REPORTED];
 	unsigned reports;
+	struct usdt_specs specs;	      /* of the user's markers */
+	bool usdt_found[2 * MARKER_REQUESTS]; /* of these, by request and end */
 };
 
 struct attach_process {
@@ -115,5 +121,8 @@ struct attacher {
 /* Whether it was said of the file that it is not probed: one line is enough for all its processes.
  * From then on it was. */
 bool attacher_has_reported(struct attach_env *env, const struct maps_entry *map);
+/* The same of one kind of report. */
+bool attacher_has_reported_of(struct attach_env *env, const struct maps_entry *map,
+			      const char *what);
 
 #endif

@@ -5,9 +5,10 @@
 
 #include "source/bpf/attacher.h"
 
-extern const struct attacher attach_markers, attach_ocaml, attach_alloc, attach_ocaml_alloc;
+extern const struct attacher attach_markers, attach_ocaml, attach_alloc, attach_ocaml_alloc,
+	attach_usdt;
 
-#define ATTACHERS 4
+#define ATTACHERS 5
 extern const struct attacher *const attachers[ATTACHERS];
 
 #endif

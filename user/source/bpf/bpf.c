@@ -6,6 +6,7 @@
 #include "proc/process.h"
 #include "proc/timens.h"
 #include "source/bpf/alloc_rest.h"
+#include "source/bpf/attach_usdt.h"
 #include "source/bpf/count_maps.h"
 #include "source/bpf/features.h"
 #include "source/bpf/kernel.h"
@@ -48,6 +49,7 @@ struct bpf_source {
 	struct bpf_counts counts;
 	struct bpf_count_maps count_maps;
 	struct bpf_counted counted;
+	struct usdt_events usdt;
 	uint64_t complete_ns; /* all that was in the ring buffer at this time has been received */
 	uint64_t drained_ns;  /* the same, by a poll that began then and left nothing */
 	uint64_t update_ns;
@@ -309,6 +311,8 @@ static void bpf_source_free(struct source *base)
 	event_stacks_free(s->stacks);
 	code_frames_free(s->code);
 	bpf_counted_done(&s->counted);
+	usdt_events_done(&s->usdt);
+	usdt_specs_done(&s->traced.by.env.specs);
 	free(s);
 }
 
@@ -467,6 +471,7 @@ static void init_traced(struct bpf_source *s)
 static void init_records(struct bpf_source *s)
 {
 	const struct probe_plan *opt = &s->opt;
+	usdt_events_init(&s->usdt, s->session, opt->markers);
 	bpf_records_init(&s->records,
 			 &(struct bpf_records_options){
 				 .session = s->session,
@@ -477,6 +482,7 @@ static void init_records(struct bpf_source *s)
 				 .stacks = s->stacks,
 				 .pages = opt->pages ? &s->pages : NULL,
 				 .counted = opt->yield == PROBE_TALLIES ? &s->counted : NULL,
+				 .usdt = opt->markers ? &s->usdt : NULL,
 				 .queue_bytes = opt->queue_bytes,
 				 .boottime_offset_ns = timens_own().boottime_ns,
 				 .threads = s->threads,
@@ -744,6 +750,11 @@ const struct bpf_refusal *bpf_source_missed(struct source *base, enum bpf_featur
 			return why;
 	}
 	return NULL;
+}
+
+const struct marker_side *bpf_source_unfound(struct source *base, unsigned *at)
+{
+	return attach_usdt_unfound(&((struct bpf_source *)base)->traced.by.env, at);
 }
 
 int bpf_source_flush_offcpu(struct source *base)

@@ -13,6 +13,8 @@ unsigned bpf_features_wanted(const struct probe_plan *opt)
 		set |= BPF_FEATURE(BPF_MARKERS) | BPF_FEATURE(BPF_RUNTIME_EVENTS);
 	if (opt->yield != PROBE_NOTHING && opt->stacks)
 		set |= BPF_FEATURE(BPF_STACKS);
+	if (opt->markers)
+		set |= BPF_FEATURE(BPF_USDT);
 	if (opt->allocs)
 		set |= BPF_FEATURE(BPF_ALLOCS);
 	if (opt->allocs_only)
@@ -31,6 +33,8 @@ static unsigned main_features(const struct probe_plan *opt)
 		return BPF_FEATURE(BPF_PAGES);
 	if (opt->allocs_only)
 		return BPF_FEATURE(BPF_ALLOCS) | BPF_FEATURE(BPF_RUNTIME_ALLOCS);
+	if (opt->markers)
+		return BPF_FEATURE(BPF_USDT);
 	if (opt->needs_markers)
 		return BPF_FEATURE(BPF_MARKERS);
 	return BPF_FEATURE(BPF_MARKERS) | BPF_FEATURE(BPF_RUNTIME_EVENTS) | BPF_FEATURE(BPF_BLAME);

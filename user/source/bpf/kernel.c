@@ -58,6 +58,7 @@ static const char *const programs[BPF_FEATURES][MAX_PROGRAMS + 1] = {
 	[BPF_RUNTIME_EVENTS] = {"ebt_ocaml_function"},
 	[BPF_ALLOCS] = {"ebt_alloc"},
 	[BPF_RUNTIME_ALLOCS] = {"ebt_ocaml_alloc"},
+	[BPF_USDT] = {"ebt_usdt"},
 	[BPF_PAGES] = {"ebt_enter_munmap", "ebt_enter_mmap", "ebt_enter_mremap", "ebt_enter_brk",
 		       "ebt_enter_madvise", "ebt_leave_munmap", "ebt_leave_mmap",
 		       "ebt_leave_mremap", "ebt_leave_brk", "ebt_leave_madvise"},
@@ -89,16 +90,14 @@ static int log_libbpf(enum libbpf_print_level level, const char *fmt, va_list ap
 
 static struct bpf_program *program_of(const struct bpf_kernel *k, enum bpf_probe which)
 {
-	switch (which) {
-	case BPF_PROBE_RUNTIME:
-		return k->skel->progs.ebt_ocaml_function;
-	case BPF_PROBE_ALLOC:
-		return k->skel->progs.ebt_alloc;
-	case BPF_PROBE_RUNTIME_ALLOC:
-		return k->skel->progs.ebt_ocaml_alloc;
-	default:
-		return k->skel->progs.ebt_marker;
-	}
+	struct bpf_program *const of[BPF_PROBES] = {
+		[BPF_PROBE_MARKER] = k->skel->progs.ebt_marker,
+		[BPF_PROBE_RUNTIME] = k->skel->progs.ebt_ocaml_function,
+		[BPF_PROBE_ALLOC] = k->skel->progs.ebt_alloc,
+		[BPF_PROBE_RUNTIME_ALLOC] = k->skel->progs.ebt_ocaml_alloc,
+		[BPF_PROBE_USDT] = k->skel->progs.ebt_usdt,
+	};
+	return of[which];
 }
 
 static int make_perf_links(struct bpf_program *prog, const char *path, const struct link_spec *spec)
@@ -130,14 +129,10 @@ static int make_link(void *ctx, const struct link_spec *spec)
 
 static int start_keeper(struct bpf_kernel *k)
 {
-	struct link_maker maker = {
-		.make = make_link,
-		.ctx = k,
-		.fds = {bpf_program__fd(program_of(k, BPF_PROBE_MARKER)),
-			bpf_program__fd(program_of(k, BPF_PROBE_RUNTIME)),
-			bpf_program__fd(program_of(k, BPF_PROBE_ALLOC)),
-			bpf_program__fd(program_of(k, BPF_PROBE_RUNTIME_ALLOC))},
-	};
+	struct link_maker maker = {.make = make_link, .ctx = k};
+	_Static_assert(LINK_MAKER_FDS == BPF_PROBES, "one of each program");
+	for (enum bpf_probe p = 0; p < BPF_PROBES; p++)
+		maker.fds[p] = bpf_program__fd(program_of(k, p));
 	return link_keeper_new(&maker, &k->keeper);
 }
 
@@ -182,16 +177,12 @@ void bpf_kernel_stop_links(struct bpf_kernel *k)
 
 enum bpf_feature bpf_feature_of(enum bpf_probe probe)
 {
-	switch (probe) {
-	case BPF_PROBE_RUNTIME:
-		return BPF_RUNTIME_EVENTS;
-	case BPF_PROBE_ALLOC:
-		return BPF_ALLOCS;
-	case BPF_PROBE_RUNTIME_ALLOC:
-		return BPF_RUNTIME_ALLOCS;
-	default:
-		return BPF_MARKERS;
-	}
+	static const enum bpf_feature of[BPF_PROBES] = {
+		[BPF_PROBE_MARKER] = BPF_MARKERS, [BPF_PROBE_RUNTIME] = BPF_RUNTIME_EVENTS,
+		[BPF_PROBE_ALLOC] = BPF_ALLOCS,	  [BPF_PROBE_RUNTIME_ALLOC] = BPF_RUNTIME_ALLOCS,
+		[BPF_PROBE_USDT] = BPF_USDT,
+	};
+	return of[probe];
 }
 
 static void detach(struct bpf_kernel *k, enum bpf_feature f)
@@ -234,6 +225,7 @@ static struct bpf_map *map_of(const struct bpf_kernel *k, enum bpf_table table)
 		[BPF_TABLE_ALLOC_FILES] = k->skel->maps.ebt_alloc_files,
 		[BPF_TABLE_RUNTIME_ALLOCS] = k->skel->maps.ebt_ocaml_allocs,
 		[BPF_TABLE_DOMAINS] = k->skel->maps.ebt_ocaml_domains,
+		[BPF_TABLE_USDT_SPECS] = k->skel->maps.ebt_usdt_specs,
 	};
 	return maps[table];
 }

@@ -26,6 +26,7 @@ enum bpf_feature {
 	BPF_RUNTIME_EVENTS, /* events of functions of runtimes */
 	BPF_ALLOCS,	    /* markers of sampled allocations */
 	BPF_RUNTIME_ALLOCS, /* allocations of programs without such markers, by their runtime */
+	BPF_USDT,	    /* markers of any program that the user asks for */
 	BPF_STACKS,	    /* events get their stacks */
 	BPF_PAGES,	    /* changes of pages, by faults and system calls */
 	BPF_PAGE_SIZES, /* faults of huge pages count as such, and the zero page does not count */
@@ -38,7 +39,7 @@ enum bpf_feature {
 #define BPF_FEATURE(f) (1u << (f))
 #define BPF_PROBE_FEATURES                                                                      \
 	(BPF_FEATURE(BPF_MARKERS) | BPF_FEATURE(BPF_RUNTIME_EVENTS) | BPF_FEATURE(BPF_ALLOCS) | \
-	 BPF_FEATURE(BPF_RUNTIME_ALLOCS))
+	 BPF_FEATURE(BPF_RUNTIME_ALLOCS) | BPF_FEATURE(BPF_USDT))
 /* The feature of the program of a kind of probe. */
 enum bpf_feature bpf_feature_of(enum bpf_probe probe);
 

@@ -18,7 +18,7 @@
 
 #include <stdbool.h>
 
-#define LINK_MAKER_FDS 4
+#define LINK_MAKER_FDS 5
 
 struct link_keeper;
 

@@ -47,6 +47,7 @@ enum ring_request {
 enum bpf_attach { BPF_ATTACH_AUTO, BPF_ATTACH_MULTI, BPF_ATTACH_PERF };
 
 struct inspect;
+struct marker_requests;
 struct memory_reader;
 
 struct probe_plan {
@@ -78,6 +79,8 @@ struct probe_plan {
 	uint64_t own_ring_ns;		/* time for a program to switch its own ring on */
 	struct runtime_version runtime; /* of all runtimes; zeroes: as found in each */
 	uint64_t unwanted;		/* kinds that may be missing, bits by enum ebt_kind */
+	/* Markers of any program that the user asks for; outlive the source. NULL: none. */
+	const struct marker_requests *markers;
 	/* May be NULL. Called during poll(); it must not call the source. ts: when it changed, ns;
 	 * 0: not known. */
 	void (*changed)(void *ctx, pid_t pid, enum bpf_change change, uint64_t ts);

@@ -43,6 +43,8 @@ static size_t bpf_record_body(const struct ebt_record *head)
 		return sizeof(struct ebt_thread_record);
 	case EBT_RECORD_LANE:
 		return sizeof(struct ebt_lane_record);
+	case EBT_RECORD_USDT:
+		return sizeof(struct ebt_usdt_record);
 	}
 	return 0;
 }
@@ -55,7 +57,7 @@ _Static_assert(HAS_BOTH(ebt_marker_record) && HAS_BOTH(ebt_ocaml_record) &&
 		       HAS_BOTH(ebt_process_record) && HAS_BOTH(ebt_alloc_record) &&
 		       HAS_BOTH(ebt_page_record) && HAS_BOTH(ebt_offcpu_record) &&
 		       HAS_BOTH(ebt_stack_record) && HAS_BOTH(ebt_thread_record) &&
-		       HAS_BOTH(ebt_lane_record),
+		       HAS_BOTH(ebt_lane_record) && HAS_BOTH(ebt_usdt_record),
 	       "time and count are behind the head");
 
 /* Of a record that is not too short. */
@@ -198,6 +200,8 @@ static int receive_process(struct bpf_records *s, const struct ebt_process_recor
 		err = find_process(s, rec, &ev.process);
 	if (!err && proc && rec->head.site == EBT_PROCESS_EXEC)
 		err = collect_objects(s, proc, &ev);
+	if (s->opt.usdt && rec->head.site != EBT_PROCESS_FORK)
+		usdt_events_end(s->opt.usdt, ev.process);
 	if (!err && s->opt.counted && rec->head.site == EBT_PROCESS_EXEC)
 		err = bpf_counted_end(s->opt.counted, rec->head.slot, rec->ts);
 	if (!err)
@@ -445,6 +449,23 @@ static int receive_alloc(struct bpf_records *s, struct bpf_process *proc,
 	return n < 0 ? n : 0;
 }
 
+static int receive_usdt(struct bpf_records *s, struct bpf_process *proc,
+			const struct ebt_usdt_record *rec, size_t payload)
+{
+	struct ebt_event ev = new_event(proc, &rec->head, rec->ts);
+	if (!s->opt.usdt)
+		return 0;
+	processes_announce(&s->opt.session->processes, proc->process);
+	int err = usdt_events_make(s->opt.usdt, rec, payload, &ev);
+	if (err == -ENOENT)
+		return 0;
+	if (!err)
+		err = queue(s, proc, &ev);
+	if (err)
+		session_drop_event(s->opt.session, &ev);
+	return err;
+}
+
 static int receive_stack(struct bpf_records *s, struct bpf_process *proc,
 			 const struct ebt_stack_record *rec, size_t payload)
 {
@@ -539,6 +560,8 @@ static int receive_event(struct bpf_records *s, struct bpf_process *proc,
 		return receive_offcpu(s, proc, (const void *)head);
 	case EBT_RECORD_LANE:
 		return receive_lane(s, proc, (const void *)head);
+	case EBT_RECORD_USDT:
+		return receive_usdt(s, proc, (const void *)head, payload);
 	case EBT_RECORD_THREAD:
 		processes_not_lone(&s->opt.session->processes, proc->process, *ret_ts);
 		return 0;

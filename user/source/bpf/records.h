@@ -18,6 +18,7 @@
 #include "source/bpf/losses.h"
 #include "source/bpf/spool.h"
 #include "source/bpf/traced.h"
+#include "source/bpf/usdt_events.h"
 
 /* All that the pointers point to outlives the records. */
 struct bpf_records_options {
@@ -29,6 +30,7 @@ struct bpf_records_options {
 	struct event_stacks *stacks; /* NULL: no event gets a stack */
 	struct page_spaces *pages;   /* NULL: pages are not watched */
 	struct bpf_counted *counted; /* NULL: events are not counted in maps */
+	struct usdt_events *usdt;    /* NULL: the user asks for no markers */
 	/* Limit of received events that are not read yet: beyond it records stay in the kernel. */
 	size_t queue_bytes;
 	int64_t boottime_offset_ns; /* of the starts in /proc, from those in records */

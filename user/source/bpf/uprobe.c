@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "source/bpf/uprobe.h"
 
+#include "base/clock.h"
+
 #include <errno.h>
+#include <link.h>
 #include <linux/bpf.h>
 #include <stdlib.h>
 #include <string.h>
@@ -94,4 +97,55 @@ int uprobe_multi_attach(int prog_fd, const char *path, pid_t pid, const struct u
 	int fd = sys_bpf(BPF_LINK_CREATE, &attr, sizeof(attr));
 	free(words);
 	return fd;
+}
+
+/* A site of our own, which is passed often. */
+__attribute__((noinline)) static void pass(unsigned times)
+{
+	for (unsigned i = 0; i < times; i++)
+		__asm__ volatile(".globl uprobe_own_site\n.hidden uprobe_own_site\n"
+				 "uprobe_own_site: nop");
+}
+extern const char uprobe_own_site[];
+
+struct own_site {
+	uintptr_t address;
+	uint64_t offset; /* in its file; 0: not found */
+};
+
+static int find_own_site(struct dl_phdr_info *info, size_t bytes, void *ctx)
+{
+	struct own_site *site = ctx;
+	(void)bytes;
+	for (unsigned i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *ph = &info->dlpi_phdr[i];
+		uintptr_t at = site->address - info->dlpi_addr - ph->p_vaddr;
+		if (ph->p_type == PT_LOAD && at < ph->p_filesz)
+			site->offset = ph->p_offset + at;
+	}
+	return site->offset != 0;
+}
+
+double uprobe_price_ns(void)
+{
+	enum { PASSES = 5000, ROUNDS = 5 };
+	struct own_site own = {.address = (uintptr_t)uprobe_own_site};
+	double best = 0;
+	if (!uprobe_multi_works() || !dl_iterate_phdr(find_own_site, &own))
+		return 0;
+	int prog = load_empty(UPROBE_MULTI_ATTACH_TYPE);
+	struct uprobe_site site = {.offset = own.offset};
+	int link =
+		prog < 0 ? prog : uprobe_multi_attach(prog, "/proc/self/exe", getpid(), &site, 1);
+	for (unsigned i = 0; i < ROUNDS && link >= 0; i++) {
+		uint64_t begin = now_ns();
+		pass(PASSES);
+		double ns = (double)(now_ns() - begin) / PASSES;
+		best = !i || ns < best ? ns : best;
+	}
+	if (link >= 0)
+		close(link);
+	if (prog >= 0)
+		close(prog);
+	return best;
 }

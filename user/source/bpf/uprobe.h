@@ -29,6 +29,10 @@ struct uprobe_site {
  */
 bool uprobe_multi_works(void);
 
+/* What a hit of an empty program costs, ns: measured in this process, for some milliseconds. 0: it
+ * cannot be, as there are no such links. */
+double uprobe_price_ns(void);
+
 /* Loads an empty program, without libbpf, and closes it: 0, or -errno: no program can be loaded. */
 int uprobe_try_load(void);
 

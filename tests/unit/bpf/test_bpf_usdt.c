@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* The program of the user's markers, bpf/usdt.bpf.c, as a user program with helpers of our own:
+ * what is in its records. Where it finds arguments is shown by test_bpf_alloc.c. */
+#include "tests/tap.h"
+#include "tests/unit/bpf_helpers.h"
+
+struct pt_regs {
+	union {
+		uint64_t word[64];
+		struct {
+			uint64_t di, si, dx, r10, cx, r8, r9, ip, sp, bp, ax;
+		};
+	};
+};
+
+struct ebt_usdt_spec;
+
+#define KEY  9u
+#define SLOT 5u
+
+static struct ebt_usdt_spec *found; /* in the map, by KEY */
+
+static long bpf_probe_read_kernel(void *dst, uint32_t size, const void *from)
+{
+	memcpy(dst, from, size);
+	return 0;
+}
+
+static long bpf_probe_read_user_str(void *dst, uint32_t size, const void *from)
+{
+	if ((uintptr_t)from < 4096)
+		return -14;
+	size_t n = strnlen(from, size - 1);
+	memcpy(dst, from, n);
+	((char *)dst)[n] = 0;
+	return (long)n + 1;
+}
+
+static void *bpf_map_lookup_elem(void *map, const uint32_t *key)
+{
+	(void)map;
+	return *key == KEY ? found : NULL;
+}
+
+static long bpf_loop(uint32_t count, long (*fn)(uint32_t, void *), void *ctx, uint64_t flags)
+{
+	uint32_t i = 0;
+	(void)flags;
+	while (i < count && !fn(i, ctx))
+		i++;
+	return i;
+}
+
+static uint64_t bpf_ktime_get_ns(void)
+{
+	return 123456789;
+}
+
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wconversion"
+#pragma GCC diagnostic ignored "-Wmissing-prototypes"
+#pragma GCC diagnostic ignored "-Wunknown-pragmas"
+#include "bpf/usdt.bpf.c"
+#pragma GCC diagnostic pop
+
+static struct ebt_usdt_spec spec;
+static struct pt_regs regs;
+
+static struct ebt_operand constant(uint64_t n)
+{
+	return (struct ebt_operand){.size = 8, .where = EBT_OPERAND_CONSTANT, .number = (int64_t)n};
+}
+
+/* Passes the marker; the record, or NULL. */
+static const struct ebt_usdt_record *hit(uint32_t key)
+{
+	int before = kernel.records;
+	kernel.cookie = EBT_USDT_COOKIE(SLOT, key);
+	found = &spec;
+	ebt_usdt(&regs);
+	bool is_one = kernel.records == before + 1 && kernel.flags == BPF_RB_NO_WAKEUP;
+	return is_one ? (const struct ebt_usdt_record *)kernel.rec : NULL;
+}
+
+static void test_records(void)
+{
+	spec = (struct ebt_usdt_spec){
+		.request = 3, .kind = EBT_SPAN_BEGIN, .args = 2, .is_signed = 2};
+	spec.arg[0] = constant(77);
+	spec.arg[1] = (struct ebt_operand){.size = 4,
+					   .is_signed = 1,
+					   .where = EBT_OPERAND_MEMORY,
+					   .reg = EBT_OPERAND_NONE,
+					   .index = EBT_OPERAND_NONE,
+					   .number = 8};
+	spec.arg[2] = constant(1); /* beyond its arguments */
+	struct ebt_usdt_record want = {.head = {.type = EBT_RECORD_USDT,
+						.slot = SLOT,
+						.site = EBT_SPAN_BEGIN,
+						.cpu = CPU,
+						.tid = THREAD},
+				       .ts = 123456789,
+				       .request = 3,
+				       .spec = KEY,
+				       .args = 2,
+				       .is_signed = 2,
+				       .missing = 2,
+				       .arg = {77}};
+	const struct ebt_usdt_record *rec = hit(KEY);
+	ok(rec && !memcmp(rec, &want, sizeof(want)),
+	   "every field, and nothing of old memory; what cannot be read is marked");
+	ok(rec && kernel.reserved == sizeof(*rec), "there is no room for texts");
+	spec.args = EBT_USDT_ARGS;
+	for (unsigned i = 0; i < EBT_USDT_ARGS; i++)
+		spec.arg[i] = constant(i);
+	rec = hit(KEY);
+	bool all = rec && !rec->missing;
+	for (unsigned i = 0; all && i < EBT_USDT_ARGS; i++)
+		all &= rec->arg[i] == i;
+	ok(all, "twelve arguments");
+	ok(!hit(KEY + 1), "a site that is not described makes no record");
+	kernel.full = true;
+	ebt_dropped = (struct ebt_dropped){0};
+	ok(!hit(KEY) && ebt_dropped.nowhere == 1, "one for which there is no room is counted");
+	spec.texts = 1;
+	ok(!hit(KEY) && ebt_dropped.nowhere == 2, "with a text, too");
+	kernel.full = false;
+}
+
+static void test_texts(void)
+{
+	static char longer[EBT_USDT_TEXT_BYTES * 2];
+	const struct {
+		uint64_t address;
+		unsigned bytes;
+	} rows[EBT_USDT_TEXTS] = {{(uintptr_t) "a text", 7},
+				  {0, 0},
+				  {8, 0},
+				  {(uintptr_t)longer, EBT_USDT_TEXT_BYTES}};
+	memset(longer, 'x', sizeof(longer) - 1);
+	spec = (struct ebt_usdt_spec){.kind = EBT_MARKER_HIT, .args = 4, .texts = 1};
+	for (unsigned i = 0; i < EBT_USDT_TEXTS; i++)
+		spec.arg[i] = spec.text[i] = constant(rows[i].address);
+	const struct ebt_usdt_record *rec = hit(KEY);
+	ok(rec && rec->text[0] == 7 && !rec->text[1] && rec->head.size == EBT_USDT_TEXT_BYTES &&
+		   !strcmp((const char *)(rec + 1), "a text"),
+	   "one text, with room for one");
+	spec.texts = EBT_USDT_TEXTS;
+	rec = hit(KEY);
+	bool right = rec && rec->head.size == EBT_USDT_TEXTS * EBT_USDT_TEXT_BYTES;
+	for (unsigned i = 0; right && i < EBT_USDT_TEXTS; i++)
+		right &= rec->text[i] == rows[i].bytes;
+	ok(right, "four: none of no address or a wrong one, and a long one fills its room");
+	spec.texts = 0;
+	rec = hit(KEY);
+	ok(rec && !rec->head.size && !rec->text[0] && rec->arg[0] == rows[0].address,
+	   "without being asked for no text is copied");
+}
+
+int main(void)
+{
+	test_records();
+	test_texts();
+	return tap_done();
+}

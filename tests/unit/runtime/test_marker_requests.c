@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What -U asks for: its syntax, and which sites it means. */
+#include "runtime/marker_requests.h"
+
+#include <string.h>
+
+#include "tests/tap.h"
+
+#define COUNT(array) (sizeof(array) / sizeof(*(array)))
+
+/* "label b=provider/name[key:texts] e=…" */
+static const char *describe(const struct marker_request *r)
+{
+	static char text[512];
+	size_t n = (size_t)snprintf(text, sizeof(text), "%s", r->label);
+	for (unsigned end = 0; end <= r->is_span; end++) {
+		const struct marker_side *s = &r->side[end];
+		n += (size_t)snprintf(text + n, sizeof(text) - n, " %c=%s/%s[%d:", "be"[end],
+				      s -> provider, s -> name, s -> key);
+		for (unsigned i = 0; i < s->texts; i++)
+			n += (size_t)snprintf(text + n, sizeof(text) - n, "%u,", s->text[i]);
+		n += (size_t)snprintf(text + n, sizeof(text) - n, "]");
+	}
+	return text;
+}
+
+static void test_good(void)
+{
+	static const struct {
+		const char *text, *means;
+	} rows[] = {
+		{"python:gc__start", "python:gc__start b=python/gc__start[-1:]"},
+		{"p:name#1:str", "p:name b=p/name[-1:1,]"},
+		{"p:name#0:str#11:str", "p:name b=p/name[-1:0,11,]"},
+		{"p:begin~p:end", "p:begin~p:end b=p/begin[-1:] e=p/end[-1:]"},
+		{"p:begin#0~p:end#0", "p:begin~p:end b=p/begin[0:] e=p/end[0:]"},
+		{"p:begin#2#1:str~q:end#0#3:str", "p:begin~q:end b=p/begin[2:1,] e=q/end[0:3,]"},
+	};
+	for (size_t i = 0; i < COUNT(rows); i++) {
+		struct marker_requests r = {0};
+		const char *why = marker_requests_add(&r, rows[i].text);
+		ok(!why && r.count == 1, "'%s' is a request", rows[i].text);
+		is_str(r.count ? describe(&r.at[0]) : "", rows[i].means, "with these parts");
+		marker_requests_done(&r);
+	}
+}
+
+static void test_bad(void)
+{
+	static const struct {
+		const char *text, *part;
+	} rows[] = {
+		{"", "PROVIDER:NAME"},	      {"name", "PROVIDER:NAME"},
+		{":name", "PROVIDER:NAME"},   {"p:", "PROVIDER:NAME"},
+		{"p:name#", "number"},	      {"p:name#x", "number"},
+		{"p:name#12:str", "12"},      {"p:name#1", "spans"},
+		{"p:name#1:int", "behind"},   {"p:name:more", "behind"},
+		{"p:a~", "PROVIDER:NAME"},    {"p:a#0~p:b", "both"},
+		{"p:a~p:b#0", "both"},	      {"p:a~p:b~p:c", "two ends"},
+		{"p:a~p:a", "different"},     {"p:a#0#1~p:b#0", "one argument"},
+		{"p:a#99999999999999", "12"},
+	};
+	for (size_t i = 0; i < COUNT(rows); i++) {
+		struct marker_requests r = {0};
+		const char *why = marker_requests_add(&r, rows[i].text);
+		ok(why && strstr(why, rows[i].part) && !r.count, "'%s' is refused", rows[i].text);
+		if (why && !strstr(why, rows[i].part))
+			diag("it says: %s", why);
+	}
+	struct marker_requests r = {0};
+	ok(marker_requests_add(&r, "p:n#0:str#1:str#2:str#3:str#4:str") &&
+		   !marker_requests_add(&r, "p:n#0:str#1:str#2:str#3:str"),
+	   "four arguments can be texts, not five");
+	char longer[MARKER_NAME_BYTES + 8] = "p:";
+	memset(longer + 2, 'n', MARKER_NAME_BYTES);
+	ok(marker_requests_add(&r, longer) != NULL, "a name that is too long is refused");
+	unsigned n = r.count;
+	while (!marker_requests_add(&r, "p:n"))
+		n++;
+	is(n, 256, "there are 256 requests at most");
+	marker_requests_done(&r);
+}
+
+static void test_sites(void)
+{
+	static const struct {
+		const char *provider, *name;
+		bool is;
+	} rows[] = {
+		{"p", "begin", true},	     {"p", "end", true},   {"q", "one", true},
+		{"p", "begin2", false},	     {"p", "begi", false}, {"pp", "begin", false},
+		{"q", "begin", false},	     {"p", "one", false},  {"", "", false},
+		{"ebtrace", "begin", false},
+	};
+	struct marker_requests r = {0};
+	marker_requests_add(&r, "p:begin~p:end");
+	marker_requests_add(&r, "q:one");
+	for (size_t i = 0; i < COUNT(rows); i++) {
+		struct notes_site site = {.provider = rows[i].provider, .name = rows[i].name};
+		ok(marker_requests_have(&r, &site) == rows[i].is, "%s:%s is %sasked for",
+		   rows[i].provider, rows[i].name, rows[i].is ? "" : "not ");
+	}
+	ok(!marker_requests_frequent(&r), "none of them fires on every call");
+	marker_requests_add(&r, "p:entry~python:function__entry");
+	const struct marker_side *often = marker_requests_frequent(&r);
+	is_str(often ? often->name : "", "function__entry",
+	       "this one does, as the end of a span, too");
+	is(marker_requests_sites(NULL, -1), 0, "without requests no file has sites");
+	marker_requests_done(&r);
+}
+
+int main(void)
+{
+	test_good();
+	test_bad();
+	test_sites();
+	return tap_done();
+}

@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Records of the user's markers become events: arguments, texts, and spans by an argument. */
+#include "source/bpf/usdt_events.h"
+
+#include <string.h>
+
+#include "session/event_args.h"
+#include "session/marker_values.h"
+#include "session/names.h"
+#include "source/bpf/usdt_specs.h"
+#include "tests/random.h"
+#include "tests/tap.h"
+
+enum { EVENT, TEXT, THREAD, KEY };
+
+static struct session *session;
+static struct marker_requests requests;
+static struct usdt_events events;
+static uint32_t process;
+
+static struct {
+	struct ebt_usdt_record rec;
+	char text[EBT_USDT_TEXTS][EBT_USDT_TEXT_BYTES];
+} record;
+
+static void start(void)
+{
+	static const char *const asked[] = {"p:event", "p:text#1:str#0:str", "p:a~p:b",
+					    "p:open#1~p:close#0"};
+	if (session_new(&session) || processes_of(&session->processes, 7, &process))
+		return;
+	for (unsigned i = 0; i < 4; i++)
+		marker_requests_add(&requests, asked[i]);
+	usdt_events_init(&events, session, &requests);
+}
+
+static void make_record(uint32_t request, uint16_t kind, uint16_t args)
+{
+	memset(&record, 0, sizeof(record));
+	record.rec.head.site = kind;
+	record.rec.request = request;
+	record.rec.args = args;
+}
+
+/* "kind name slot: arg0=… …", of the record. */
+static const char *made(size_t payload)
+{
+	static char text[2048];
+	char scratch[KINDS_TEXT_BYTES], name[NAMES_MADE_BYTES];
+	struct ebt_event ev = {.process = process, .tid = 11, .pos = EBT_NO_POS};
+	struct event_arg a;
+	int err = usdt_events_make(&events, &record.rec, payload, &ev);
+	if (err) {
+		snprintf(text, sizeof(text), "error %d", err);
+		return text;
+	}
+	int n = snprintf(text, sizeof(text), "%s %s %u%s:", kinds_name(ev.kind),
+			 names_label(session, &ev, name), marker_id_slot(ev.id),
+			 ev.flags & EBT_F_CUT ? " cut" : "");
+	for (unsigned at = 0; event_args_next(session, &ev, &at, &a);)
+		n += snprintf(text + n, sizeof(text) - (size_t)n, " %s",
+			      a.text ? a.text : kinds_arg_text(a.arg, a.value, scratch));
+	session_drop_event(session, &ev);
+	return text;
+}
+
+static void test_values(void)
+{
+	make_record(EVENT, EBT_MARKER_HIT, 4);
+	record.rec.arg[0] = 5;
+	record.rec.arg[1] = record.rec.arg[2] = (uint64_t)-5;
+	record.rec.is_signed = 1 << 1;
+	record.rec.missing = 1 << 3;
+	is_str(made(0), "marker p:event 0: 5 -5 18446744073709551611 ?",
+	       "numbers have their sign, and what could not be read is no number");
+	make_record(EVENT, EBT_MARKER_HIT, 0);
+	is_str(made(0), "marker p:event 0:", "a marker may have no arguments");
+	make_record(99, EBT_MARKER_HIT, 0);
+	is_str(made(0), "error -2", "a record of no request makes no event");
+	make_record(EVENT, EBT_MARKER_HIT, 60000);
+	ok(strlen(made(0)) < 100, "a record with too many arguments has twelve");
+}
+
+static void test_texts(void)
+{
+	const size_t all = sizeof(record.text);
+	make_record(TEXT, EBT_MARKER_HIT, 2);
+	record.rec.arg[0] = record.rec.arg[1] = 0x1000;
+	strcpy(record.text[0], "second");
+	strcpy(record.text[1], "first");
+	record.rec.text[0] = sizeof("second");
+	record.rec.text[1] = sizeof("first");
+	is_str(made(all), "marker p:text 0: first second", "texts are those of their arguments");
+	record.rec.text[1] = 0;
+	is_str(made(all), "marker p:text 0: ? second", "one that could not be read is none");
+	record.rec.arg[0] = 0;
+	is_str(made(all), "marker p:text 0: 0 second", "the address of nothing is 0");
+	memset(record.text[0], 'x', EBT_USDT_TEXT_BYTES - 1);
+	record.rec.text[0] = EBT_USDT_TEXT_BYTES;
+	ok(!strncmp(made(all), "marker p:text 0 cut: 0 xxx", 24), "one that fills its room is cut");
+	is_str(made(EBT_USDT_TEXT_BYTES - 1), "marker p:text 0: 0 ?",
+	       "nor is there one beyond the payload");
+	record.rec.text[0] = UINT16_MAX;
+	is_str(made(all), "marker p:text 0: 0 ?", "or one that is longer than its room");
+}
+
+/* Begins or ends the span with a key; the slot. */
+static unsigned slot_of(bool begins, uint64_t key)
+{
+	char kind[32], name[64];
+	unsigned slot = 9999;
+	make_record(KEY, begins ? EBT_SPAN_BEGIN : EBT_SPAN_END, 2);
+	record.rec.dropped = events.dropped;
+	record.rec.arg[begins ? 1 : 0] = key;
+	sscanf(made(0), "%31s %63s %u", kind, name, &slot);
+	return slot;
+}
+
+static void test_spans(void)
+{
+	make_record(THREAD, EBT_SPAN_BEGIN, 1);
+	is_str(made(0), "span_begin p:a~p:b 0: 0", "a span by thread has no slot");
+	unsigned a = slot_of(true, 100), b = slot_of(true, UINT64_MAX);
+	ok(a && b && a != b, "two spans by argument have two slots");
+	ok(slot_of(true, 100) == a && slot_of(false, 100) == a && slot_of(false, 100) == a,
+	   "spans with one argument nest in one slot");
+	is(slot_of(false, 100), 0, "an end without a begin has none");
+	is(slot_of(false, UINT64_MAX), b, "an end finds its begin by the argument");
+	a = slot_of(true, 1);
+	make_record(KEY, EBT_SPAN_END, 2);
+	record.rec.arg[0] = 1;
+	record.rec.dropped = events.dropped + 1;
+	ok(!strncmp(made(0), "span_end p:open~p:close 0:", 26),
+	   "when records were dropped, no span is open any more");
+	a = slot_of(true, 2);
+	usdt_events_end(&events, process);
+	ok(a && !slot_of(false, 2), "nor when the process has ended");
+	make_record(KEY, EBT_SPAN_BEGIN, 2);
+	record.rec.dropped = events.dropped;
+	record.rec.missing = 2;
+	is_str(made(0), "marker p:open~p:close 0: 0 ?",
+	       "a begin whose argument could not be read is an event");
+}
+
+/* Against a table of all keys: any order of begins and ends. */
+static void test_model(void)
+{
+	enum { KEYS = 300, STEPS = 20000 };
+	static unsigned open[KEYS], slot[KEYS];
+	static uint8_t used[MARKER_SLOTS];
+	unsigned wrong = 0;
+	uint64_t seed = 5;
+	for (unsigned i = 0; i < STEPS; i++) {
+		unsigned k = (unsigned)(random_next(&seed) % KEYS);
+		bool begins = random_next(&seed) % 100 < 52 && open[k] < 50;
+		unsigned got = slot_of(begins, k);
+		if (begins && !open[k]++) {
+			wrong += !got || used[got];
+			slot[k] = got;
+			used[got] = 1;
+		} else if (begins || open[k]) {
+			wrong += got != slot[k];
+			if (!begins && !--open[k])
+				used[got] = 0;
+		} else {
+			wrong += got != 0;
+		}
+	}
+	is(wrong, 0, "of any begins and ends each open argument has one slot of its own");
+	usdt_events_end(&events, process);
+	for (unsigned i = 1; i < MARKER_SLOTS; i++)
+		wrong += !slot_of(true, i);
+	is(wrong, 0, "as many spans are open as there are slots");
+	make_record(KEY, EBT_SPAN_BEGIN, 2);
+	record.rec.dropped = events.dropped;
+	record.rec.arg[1] = MARKER_SLOTS;
+	ok(!strncmp(made(0), "marker ", 7), "one more is an event");
+	ok(slot_of(false, 77) && slot_of(true, MARKER_SLOTS), "until one of them ends");
+}
+
+static void test_specs(void)
+{
+	struct usdt_specs specs = {0};
+	struct ebt_usdt_spec spec = {.request = 1};
+	bool is_new;
+	ok(!usdt_specs_key(&specs, &spec, &is_new) && is_new, "the first kind of site is new");
+	spec.arg[11].number = 1;
+	ok(usdt_specs_key(&specs, &spec, &is_new) == 1 && is_new, "so is another one");
+	ok(usdt_specs_key(&specs, &spec, &is_new) == 1 && !is_new, "which is known then");
+	unsigned n = 2;
+	for (int key = 0; key >= 0; n += key >= 0) {
+		spec.arg[0].number = n;
+		key = usdt_specs_key(&specs, &spec, &is_new);
+	}
+	is(n, USDT_SPECS_MAX, "there is a limit");
+	usdt_specs_done(&specs);
+}
+
+int main(void)
+{
+	start();
+	test_values();
+	test_texts();
+	test_spans();
+	test_model();
+	test_specs();
+	usdt_events_done(&events);
+	marker_requests_done(&requests);
+	session_free(session);
+	return tap_done();
+}

@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "runtime/marker_requests.h"
+
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "elf/usdt_args.h"
+#include "session/marker_values.h"
+
+#define NO_MEMORY "no memory"
+
+/* Those of interpreters that report each call, line or instruction of their programs. */
+static const char *const frequent[] = {
+	"function__entry",
+	"function__return",
+	"method__entry",
+	"method__return",
+	"cmethod__entry",
+	"cmethod__return",
+	"execute__entry",
+	"execute__return",
+	"line",
+	"insn",
+	"insn__operand",
+};
+
+/* Cuts what is before any of `ends` off *p. False: it is empty or too long. */
+static bool cut_name(const char **p, const char *ends, char *ret)
+{
+	size_t n = strcspn(*p, ends);
+	if (!n || n >= MARKER_NAME_BYTES)
+		return false;
+	memcpy(ret, *p, n);
+	ret[n] = 0;
+	*p += n;
+	return true;
+}
+
+/* Behind a #. */
+static const char *parse_option(const char **p, struct marker_side *s)
+{
+	char *end;
+	if (**p < '0' || **p > '9')
+		return "behind # is the number of an argument, from 0";
+	unsigned long n = strtoul(*p, &end, 10);
+	if (n >= USDT_ARGS_MAX)
+		return "a marker has 12 arguments at most: #0 to #11";
+	*p = end;
+	if (!strncmp(*p, ":str", 4)) {
+		*p += 4;
+		if (s->texts == MARKER_REQUEST_TEXTS)
+			return "4 arguments of a marker can be texts";
+		s->text[s->texts++] = (uint8_t)n;
+		return NULL;
+	}
+	if (s->key >= 0)
+		return "a span is identified by one argument";
+	s->key = (int)n;
+	return NULL;
+}
+
+static const char *parse_side(const char **p, struct marker_side *s)
+{
+	const char *why = NULL;
+	*s = (struct marker_side){.key = -1};
+	if (!cut_name(p, ":~#", s->provider) || **p != ':')
+		return "it is not PROVIDER:NAME";
+	++*p;
+	if (!cut_name(p, ":~#", s->name))
+		return "it is not PROVIDER:NAME";
+	while (!why && **p == '#') {
+		++*p;
+		why = parse_option(p, s);
+	}
+	return why		   ? why
+	       : **p && **p != '~' ? "behind the name is nothing but #N, #N:str or ~"
+				   : NULL;
+}
+
+static const char *check(const struct marker_request *r)
+{
+	const struct marker_side *from = &r->side[MARKER_BEGIN], *to = &r->side[MARKER_END];
+	if (!r->is_span)
+		return from->key < 0 ? NULL
+				     : "#N identifies spans; the text of an argument is #N:str";
+	if ((from->key < 0) != (to->key < 0))
+		return "a span is identified by an argument of both markers, or of none";
+	if (!strcmp(from->provider, to->provider) && !strcmp(from->name, to->name))
+		return "a span begins and ends at different markers";
+	return NULL;
+}
+
+static char *label_of(const struct marker_request *r)
+{
+	char text[4 * MARKER_NAME_BYTES + 4];
+	const struct marker_side *from = &r->side[MARKER_BEGIN], *to = &r->side[MARKER_END];
+	if (r->is_span)
+		snprintf(text, sizeof(text), "%s:%s~%s:%s", from->provider, from->name,
+			 to->provider, to->name);
+	else
+		snprintf(text, sizeof(text), "%s:%s", from->provider, from->name);
+	return strdup(text);
+}
+
+const char *marker_requests_add(struct marker_requests *r, const char *text)
+{
+	struct marker_request one = {0};
+	const char *why = r->count < MARKER_REQUESTS ? parse_side(&text, &one.side[MARKER_BEGIN])
+						     : "there may be 256 of them";
+	if (!why && *text == '~') {
+		text++;
+		one.is_span = true;
+		why = parse_side(&text, &one.side[MARKER_END]);
+	}
+	if (!why && *text)
+		why = "a span has two ends";
+	if (!why)
+		why = check(&one);
+	if (why)
+		return why;
+	one.label = label_of(&one);
+	if (!one.label || !array_more(r->at, r->count)) {
+		free(one.label);
+		return NO_MEMORY;
+	}
+	r->at[r->count++] = one;
+	return NULL;
+}
+
+void marker_requests_done(struct marker_requests *r)
+{
+	for (unsigned i = 0; i < r->count; i++)
+		free(r->at[i].label);
+	free(r->at);
+	*r = (struct marker_requests){0};
+}
+
+bool marker_side_is(const struct marker_side *side, const struct notes_site *site)
+{
+	return !strcmp(side->name, site->name) && !strcmp(side->provider, site->provider);
+}
+
+bool marker_requests_have(const struct marker_requests *r, const struct notes_site *site)
+{
+	for (unsigned i = 0; i < r->count; i++)
+		for (unsigned end = 0; end <= r->at[i].is_span; end++)
+			if (marker_side_is(&r->at[i].side[end], site))
+				return true;
+	return false;
+}
+
+uint32_t marker_requests_sites(const struct marker_requests *r, int fd)
+{
+	struct notes notes;
+	uint32_t n = 0;
+	if (!r || !r->count || notes_read(fd, NULL, &notes))
+		return 0;
+	for (uint32_t i = 0; i < notes.sites; i++)
+		n += marker_requests_have(r, &notes.site[i]);
+	notes_done(&notes);
+	return n;
+}
+
+const struct marker_side *marker_requests_frequent(const struct marker_requests *r)
+{
+	for (unsigned i = 0; i < r->count; i++)
+		for (unsigned end = 0; end <= r->at[i].is_span; end++)
+			for (size_t k = 0; k < sizeof(frequent) / sizeof(*frequent); k++)
+				if (!strcmp(r->at[i].side[end].name, frequent[k]))
+					return &r->at[i].side[end];
+	return NULL;
+}
