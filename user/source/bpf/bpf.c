@@ -30,7 +30,6 @@
 #define DISPATCH_NS	    20000000u	/* a poll takes no longer */
 #define COUNT_NS	    2000000000u /* how often maps of counts are read unasked */
 #define UPDATE_NS	    100000000u	/* the most by which an attachment is late */
-#define MAX_ANCESTORS	    64		/* of a process: pids may come again while they are read */
 #define QUICK_S		    0.2		/* a wait at the end that is longer is reported */
 
 struct bpf_source {
@@ -375,21 +374,9 @@ static uint64_t count_foreign(void *ctx, uint32_t key)
 	return bpf_kernel_foreign(((struct bpf_source *)ctx)->kernel, key);
 }
 
-/* Traced, or about to be: a child of one that is. */
-static int is_bystander(pid_t pid, void *ctx)
-{
-	struct bpf_source *s = ctx;
-	for (unsigned i = 0; pid > 1 && i < MAX_ANCESTORS; i++) {
-		if (bpf_traced_find(&s->traced, pid))
-			return 0;
-		pid = process_parent(pid);
-	}
-	return 1;
-}
-
 static bool is_ours(void *ctx, uint64_t dev, uint64_t inode)
 {
-	return !process_executing(dev, inode, is_bystander, ctx);
+	return bpf_traced_alone(&((struct bpf_source *)ctx)->traced, dev, inode);
 }
 
 static int emit_page_event(void *ctx, const struct ebt_event *ev)

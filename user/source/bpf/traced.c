@@ -27,7 +27,8 @@
 
 /* Each keeps its process in the registry. The oldest makes room for the next one: it is counted,
  * and the count is reported at the end. */
-#define MAX_LIVES 256
+#define MAX_LIVES     256
+#define MAX_ANCESTORS 64 /* of a process: pids may come again while they are read */
 
 /* All take the registry of the processes, which is referred to for each life that is kept. */
 static void bpf_unseen_add(struct bpf_unseen *u, struct processes *ps, const struct bpf_life *life)
@@ -191,6 +192,22 @@ struct bpf_process *bpf_traced_find(const struct bpf_traced *t, pid_t pid)
 	while (!p->in_bpf && p->older)
 		p = processes_at(t->opt.processes, p->older);
 	return p->in_bpf;
+}
+
+/* A process that is not traced, nor about to be: a child of one that is. */
+static int is_bystander(pid_t pid, void *ctx)
+{
+	for (unsigned i = 0; pid > 1 && i < MAX_ANCESTORS; i++) {
+		if (bpf_traced_find(ctx, pid))
+			return 0;
+		pid = process_parent(pid);
+	}
+	return 1;
+}
+
+bool bpf_traced_alone(struct bpf_traced *t, uint64_t dev, uint64_t inode)
+{
+	return !process_executing(dev, inode, is_bystander, t);
 }
 
 /* ---- scans ---- */

@@ -170,6 +170,9 @@ void bpf_traced_add_child(struct bpf_traced *t, pid_t pid, uint32_t slot,
 int bpf_traced_begin_pages(struct bpf_traced *t, struct bpf_process *proc);
 /* A process that is still traced; or NULL. */
 struct bpf_process *bpf_traced_find(const struct bpf_traced *t, pid_t pid);
+/* Whether no other processes execute this file than those that are traced and their children. False
+ * also where they cannot be listed. */
+bool bpf_traced_alone(struct bpf_traced *t, uint64_t dev, uint64_t inode);
 /* The process of a slot, which may have ended; NULL: it has none. */
 static inline struct bpf_process *bpf_traced_get(const struct bpf_traced *t, uint32_t slot)
 {
