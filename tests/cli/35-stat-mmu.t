@@ -28,7 +28,7 @@ for name in ocaml-5.1.1/b-domains4 ocaml-5.3.0/a-gcchurn ocaml-5.3.0/g-instr oca
 	is "$(jq -c '[.processes[] | select(.domains | length == 1) | .mmu == .domains[0].mmu] | all' "$TMP/json")" true "$name: a process with one domain has those of its domain"
 	is "$(jq -c '[.processes[] | (., .domains[]) | .mmu as $m | range(9) | {a: $m[.], b: $m[. + 1]} | select(.b.window_ns == 2 * .a.window_ns and .b.least_percent != null) |
 		.b.least_percent >= .a.least_percent] | all' "$TMP/json")" true "$name: a window that is twice as long has no less of it"
-	is "$(jq -c 'del(.processes[].mmu, .processes[].domains[].mmu)' "$TMP/json")" "$("$O/ebtrace" stat --json --ocaml-version "$version" "$TMP/ring" | jq -c .)" \
+	is "$(jq -c 'del(.processes[] | .mmu, .mmu_within_ns, .domains[].mmu, .domains[].mmu_within_ns)' "$TMP/json")" "$("$O/ebtrace" stat --json --ocaml-version "$version" "$TMP/ring" | jq -c .)" \
 		"$name: all else is as without"
 done
 
@@ -65,7 +65,21 @@ xz -dc tests/data/ocaml-5.3.0/g-instr.events.xz >"$TMP/12.events"
 "$O/ebtrace" stat --mmu -f svg --ocaml-version 5.3 "$TMP"/1[12].events >"$TMP/svg"
 is "$(grep -c 'class="curve"' "$TMP/svg")" 2 "several processes have a curve each"
 
-for wrong in "-f svg" "--mmu -f svg --interval 1s" "--mmu -f svg --blame"; do
+i=20
+for name in tests/data/ocaml-5.3.0/*.events.xz; do
+	xz -dc "$name" >"$TMP/$i.events"
+	i=$((i + 1))
+done
+"$O/ebtrace" stat --mmu --ocaml-version 5.3 "$TMP"/[23]?.events >"$TMP/text"
+is "$(grep -c 'least share of the mutator' "$TMP/text") $("$O/ebtrace" stat --ocaml-version 5.3 "$TMP"/[23]?.events | grep -c 'by process')" "$((i - 20)) 1" \
+	"each of many processes has a table, which without are shown by program"
+"$O/ebtrace" stat --mmu --json tests/data/capture/wrapped.ebt >"$TMP/json" 2>"$TMP/err"
+valid "$TMP/json" "of a capture with losses: valid by the schema"
+is "$(jq -c '[.processes[] | (., .domains[]) | .elapsed_ns as $t | .mmu[] | select(.least_percent != null and .window_ns > $t)]' "$TMP/json")" "[]" \
+	"it has no window that is longer than the time"
+is "$(jq -c '[.processes[] | (., .domains[]) | .mmu_within_ns] | unique' "$TMP/json")" "[0]" "where no edge of a pause was dropped all is exact"
+
+for wrong in "--mmu --by program" "-f svg" "--mmu -f svg --interval 1s" "--mmu -f svg --blame"; do
 	# shellcheck disable=SC2086
 	"$O/ebtrace" stat $wrong --ocaml-version 5.1 "$TMP/ring" >"$TMP/out" 2>"$TMP/err"
 	is "$? $(wc -c <"$TMP/out") $(wc -l <"$TMP/err")" "2 0 1" "$wrong is refused"

@@ -38,6 +38,7 @@
 	X(MAX_SIZE, o->max_bytes)                                                              \
 	X(ROTATE, o->rotate)                                                                   \
 	X(JSON, o->json)                                                                       \
+	X(BY_PROGRAM, o->by == STAT_BY_PROGRAM)                                                \
 	X(BY, o->by)                                                                           \
 	X(ONE_FRAME, o->once || o->json)                                                       \
 	X(OUTPUT, o->output)                                                                   \
@@ -127,6 +128,8 @@ static const struct rule {
 	{OPTS_TOP, IS(TOO_OFTEN), 0, 0, "--interval of top must be 50ms or more"},
 	{OPTS_STAT, IS(STACK), 0, IS(BLAME),
 	 "--stack shows the stacks of pauses: it needs --blame"},
+	{OPTS_STAT, IS(MMU) | IS(BY_PROGRAM), 0, 0,
+	 "--mmu is of processes and their domains: it excludes --by program"},
 	{OPTS_STAT, IS(JSON) | IS(BY), 0, 0, "--by and --top apply to text"},
 	{OPTS_STAT, IS(JSON) | IS(TOP), 0, IS(BLAME), "--by and --top apply to text"},
 

@@ -9,7 +9,7 @@
 
 /* A table: a row for the process, and for each of its domains. Nothing if it was not measured. */
 void stat_mmu_text(struct buf *b, const struct stat_process *p);
-/* The member "mmu" of the open object; nothing if it was not measured. */
+/* The members "mmu" and "mmu_within_ns" of the open object; nothing if it was not measured. */
 void stat_mmu_json(struct json *j, const struct stat_process *p);
 void stat_mmu_lane_json(struct json *j, const struct stat_lane *l);
 /* A picture: a curve of the process and of each of its domains, or of each of several processes;

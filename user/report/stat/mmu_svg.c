@@ -36,7 +36,7 @@ static const char style[] = "svg{background:#fff;font:12px system-ui,-apple-syst
 struct curve {
 	char name[64];
 	const double *least;
-	uint64_t gc_ns;
+	uint64_t gc_ns, within_ns;
 	bool is_whole; /* of a process beside its domains: it is drawn thick, and comes first */
 };
 
@@ -47,7 +47,10 @@ struct curves {
 
 static void add(struct curves *c, const struct mmu *m, uint64_t gc_ns, bool is_whole)
 {
-	c->at[c->count++] = (struct curve){.least = m->least, .gc_ns = gc_ns, .is_whole = is_whole};
+	c->at[c->count++] = (struct curve){.least = m->least,
+					   .gc_ns = gc_ns,
+					   .within_ns = mmu_within_ns(m),
+					   .is_whole = is_whole};
 }
 
 static int by_gc_time(const void *a, const void *b)
@@ -88,6 +91,14 @@ static int collect(struct curves *c, const struct stat_snapshot *s)
 	}
 	qsort(c->at, c->count, sizeof(*c->at), by_gc_time);
 	return 0;
+}
+
+static uint64_t within_ns(const struct curves *c)
+{
+	uint64_t most = 0;
+	for (uint32_t i = 0; i < c->count; i++)
+		most = c->at[i].within_ns > most ? c->at[i].within_ns : most;
+	return most;
 }
 
 static double x_of(uint64_t window_ns)
@@ -167,6 +178,9 @@ int stat_mmu_svg(struct buf *b, const struct stat_report *r)
 		     "The least share of time that the mutator had in a window, by its length; of "
 		     "%s of run.\n",
 		     report_ns_text((double)r->wall_ns).text);
+	if (within_ns(&c))
+		report_print(&lines, "Stopped times of windows are right to within %s.\n",
+			     report_ns_text((double)within_ns(&c)).text);
 	uint32_t shown = c.count < CURVES_MAX ? c.count : CURVES_MAX;
 	if (shown < c.count)
 		report_print(&lines, "%u curve%s of less GC time left out.\n", c.count - shown,

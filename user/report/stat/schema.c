@@ -45,7 +45,8 @@ static const struct schema_key named[] = {
 	{"comm", SCHEMA_STRING}, {"producer", SCHEMA_STRING}, {0}};
 static const struct schema_key size[] = {{"processes", SCHEMA_COUNT}, {0}};
 /* Only with --mmu. */
-static const struct schema_key mmu[] = {{"mmu", SCHEMA_LIST("window")}, {0}};
+static const struct schema_key mmu[] = {
+	{"mmu", SCHEMA_LIST("window")}, {"mmu_within_ns", SCHEMA_COUNT}, {0}};
 static const struct schema_key window[] = {
 	{"window_ns", SCHEMA_COUNT}, {"least_percent", SCHEMA_SHARE}, {0}};
 static const struct schema_key lanes[] = {{"domains", SCHEMA_LIST("domain")}, {0}};

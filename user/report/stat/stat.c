@@ -92,12 +92,14 @@ static void put_line(struct stat *k, uint64_t begin_ns, uint64_t end_ns)
 static int put_sections(struct stat *k, struct stat_report *r)
 {
 	struct stat_sections sections = {0};
+	/* Windows are of processes. */
+	enum stat_by by = k->opt.mmu ? STAT_BY_PROCESS : k->opt.by;
 	int err = 0;
 	r->sections = &sections;
 	if (k->opt.svg)
 		return stat_mmu_svg(&k->buf, r);
 	if (!k->opt.json)
-		err = stat_sections_make(&k->snapshot, k->opt.by, k->opt.top, &sections);
+		err = stat_sections_make(&k->snapshot, by, k->opt.top, &sections);
 	if (!err && k->opt.json)
 		stat_json_report(&k->buf, r);
 	else if (!err)

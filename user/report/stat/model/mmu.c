@@ -42,26 +42,46 @@ static double stopped_at(const struct mmu_edge *e, uint64_t ns)
 	return e->stopped_ns + e->share * (double)(ns - e->ns);
 }
 
-static void consider(double stopped_ns, double *most_ns, bool *any)
+/* Makes one of two changes that are closer to each other than to `ns`, else of the oldest two. */
+static void merge_changes(struct mmu_most *w, uint64_t ns)
 {
-	if (!*any || stopped_ns > *most_ns)
-		*most_ns = stopped_ns;
-	*any = true;
+	struct mmu_change *c = w->change;
+	unsigned i = 0;
+	while (i + 2 < w->changes && c[i + 1].to_ns - c[i].from_ns > ns - c[i + 1].to_ns)
+		i++;
+	if (i + 2 == w->changes)
+		i = 0;
+	c[i].to_ns = c[i + 1].to_ns;
+	w->changes--;
+	memmove(&c[i + 1], &c[i + 2], (w->changes - i - 1) * sizeof(*c));
+}
+
+/* A window that ends at end_ns, which is not before the end of the one considered before. */
+static void consider(struct mmu_most *w, double stopped_ns, uint64_t end_ns)
+{
+	if (w->any && stopped_ns <= w->ns)
+		return;
+	if (!w->changes || w->change[w->changes - 1].to_ns != end_ns) {
+		if (w->changes == MMU_CHANGES)
+			merge_changes(w, end_ns);
+		w->change[w->changes++] = (struct mmu_change){end_ns, end_ns, w->any ? w->ns : -1};
+	}
+	w->ns = stopped_ns;
+	w->any = true;
 }
 
 /* The windows of one length that time finds whole when it comes to `ns`: those that begin at edges,
  * and the one that ends at `ns`. Returns the first edge that is not passed. */
 static uint32_t visit(const struct mmu *m, uint64_t length, uint64_t ns, uint32_t at,
-		      double *most_ns, bool *any)
+		      struct mmu_most *w)
 {
 	const struct mmu_edge *last = &m->edge[m->count - 1];
 	for (; at < m->count && ns - m->edge[at].ns >= length; at++) {
 		const struct mmu_edge *e = &m->edge[at];
-		consider(stopped_at(last, e->ns + length) - e->stopped_ns, most_ns, any);
+		consider(w, stopped_at(last, e->ns + length) - e->stopped_ns, e->ns + length);
 	}
 	if (at > m->first)
-		consider(stopped_at(last, ns) - stopped_at(&m->edge[at - 1], ns - length), most_ns,
-			 any);
+		consider(w, stopped_at(last, ns) - stopped_at(&m->edge[at - 1], ns - length), ns);
 	return at;
 }
 
@@ -71,7 +91,7 @@ void mmu_until(struct mmu *m, uint64_t ns)
 		return;
 	m->now_ns = ns;
 	for (unsigned i = 0; i < MMU_WINDOWS; i++)
-		m->at[i] = visit(m, mmu_window_ns[i], ns, m->at[i], &m->most_ns[i], &m->any[i]);
+		m->at[i] = visit(m, mmu_window_ns[i], ns, m->at[i], &m->most[i]);
 	/* The edge before the first one that the longest window has not passed is needed for the
 	 * begins of later windows. */
 	uint32_t needed = m->at[MMU_WINDOWS - 1];
@@ -89,27 +109,39 @@ static void move(struct mmu *m)
 	m->first = 0;
 }
 
-/* Drops every second edge of the older half, but for the first one. */
+/* The segment of an edge reaches to the next one that is kept. */
+static void join_segments(struct mmu *m, struct mmu_edge *e, const struct mmu_edge *next)
+{
+	uint64_t ns = next->ns - e->ns;
+	e->share = (next->stopped_ns - e->stopped_ns) / (double)ns;
+	if (ns > m->gap_ns)
+		m->gap_ns = ns;
+}
+
+/* Drops at least half of the edges: three that follow one another, of those that are left, last
+ * longer than 4 times the mean. */
 static void thin(struct mmu *m)
 {
-	uint32_t half = m->count / 2, to = 0;
+	const struct mmu_edge *e = m->edge;
+	uint64_t longest_ns = (e[m->count - 1].ns - e->ns) / m->count * 4;
+	uint32_t to = 0;
+	bool dropped = false;
 	for (uint32_t from = 0; from < m->count; from++) {
-		bool kept = from >= half || from % 2 == 0;
+		bool ends = !from || from + 1 == m->count;
+		bool kept = ends || e[from + 1].ns - e[to - 1].ns > longest_ns;
 		for (unsigned i = 0; i < MMU_WINDOWS; i++)
 			if (m->at[i] == from)
 				m->at[i] = to;
+		if (kept && dropped)
+			join_segments(m, &m->edge[to - 1], &e[from]);
 		if (kept)
-			m->edge[to++] = m->edge[from];
+			m->edge[to++] = e[from];
+		dropped = !kept;
 	}
 	for (unsigned i = 0; i < MMU_WINDOWS; i++)
 		if (m->at[i] >= m->count)
 			m->at[i] = to;
 	m->count = to;
-	for (uint32_t i = 0; i + 1 < m->count && i < half; i++) {
-		struct mmu_edge *e = &m->edge[i];
-		double ns = (double)(e[1].ns - e->ns);
-		e->share = (e[1].stopped_ns - e->stopped_ns) / ns;
-	}
 }
 
 /* Room for one more edge. 0 or -ENOMEM. */
@@ -150,6 +182,35 @@ void mmu_end(struct mmu *m)
 	m->first = m->count = 0;
 }
 
+/* The first edge whose window ends behind `ns` or in the segment of the last edge. */
+static uint32_t go_back(const struct mmu *m, uint64_t length, uint32_t at)
+{
+	at = at < m->count ? at : m->count;
+	while (at > m->first && m->edge[at - 1].ns + length >= m->edge[m->count - 1].ns)
+		at--;
+	return at;
+}
+
+void mmu_end_at(struct mmu *m, uint64_t ns)
+{
+	bool shorter = m->count && ns < m->now_ns;
+	while (shorter && m->count > m->first && m->edge[m->count - 1].ns > ns)
+		m->count--;
+	bool known = shorter && m->count > m->first;
+	for (unsigned i = 0; i < MMU_WINDOWS; i++) {
+		struct mmu_most *w = &m->most[i];
+		bool changed = false;
+		for (; w->changes && w->change[w->changes - 1].to_ns > ns; changed = true) {
+			double was_ns = w->change[--w->changes].was_ns;
+			w->any = was_ns >= 0;
+			w->ns = w->any ? was_ns : 0;
+		}
+		if (changed && known)
+			visit(m, mmu_window_ns[i], ns, go_back(m, mmu_window_ns[i], m->at[i]), w);
+	}
+	mmu_end(m);
+}
+
 int mmu_begin(struct mmu *m, uint64_t ns)
 {
 	mmu_end(m);
@@ -176,11 +237,10 @@ int mmu_set(struct mmu *m, uint64_t ns, double share)
 void mmu_settle(struct mmu *m, uint64_t ns)
 {
 	for (unsigned i = 0; i < MMU_WINDOWS; i++) {
-		double most_ns = m->most_ns[i], length = (double)mmu_window_ns[i];
-		bool any = m->any[i];
+		struct mmu_most w = m->most[i];
 		if (m->count && ns > m->now_ns)
-			visit(m, mmu_window_ns[i], ns, m->at[i], &most_ns, &any);
-		double least = 1 - most_ns / length;
-		m->least[i] = !any ? NAN : least < 0 ? 0 : least > 1 ? 1 : least;
+			visit(m, mmu_window_ns[i], ns, m->at[i], &w);
+		double least = 1 - w.ns / (double)mmu_window_ns[i];
+		m->least[i] = !w.any ? NAN : least < 0 ? 0 : least > 1 ? 1 : least;
 	}
 }

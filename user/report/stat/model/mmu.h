@@ -9,10 +9,15 @@
  * visited twice for each length, when it comes and when time has passed it by the length, and those
  * of the longest window are kept. An edge costs about 10 visits of a few ns.
  *
+ * A hole becomes known only behind it. mmu_end_at() takes windows back that end in it: of each
+ * length the last MMU_CHANGES changes of the most stopped time are kept, older ones closer to each
+ * other than to the present as one. What is taken back may then include windows before the hole,
+ * never the reverse.
+ *
  * Memory: at most MMU_EDGES edges of a second, and of all users of a room MMU_ROOM_BYTES. Where
- * there are more, every second one of the older half of them is dropped, with the time stopped
- * between the others unchanged: a window that begins or ends among them is off by at most the time
- * between two of those that are left.
+ * there are more, those that are close to each other are dropped, with the time stopped between the
+ * others unchanged. A window has a neighbour that begins or ends at an edge that is
+ * left, so the most stopped time is off by at most half the time between two of these (gap_ns).
  */
 #ifndef REPORT_STAT_MODEL_MMU_H
 #define REPORT_STAT_MODEL_MMU_H
@@ -24,6 +29,7 @@
 #define MMU_WINDOWS    10 /* 1, 2, 5, 10 ... 1,000 ms */
 #define MMU_EDGES      65536u
 #define MMU_EDGES_MIN  64u /* that a user has whatever the room is */
+#define MMU_CHANGES    4
 #define MMU_ROOM_BYTES (64u << 20)
 
 extern const uint64_t mmu_window_ns[MMU_WINDOWS];
@@ -40,16 +46,29 @@ struct mmu_edge {
 	double share;
 };
 
-/* Zeroed memory, with `room` set: no stretch has begun. Private but for least. */
+/* The most stopped time changed with windows that end in [from_ns, to_ns]. */
+struct mmu_change {
+	uint64_t from_ns, to_ns;
+	double was_ns; /* before; negative: there was no window */
+};
+
+struct mmu_most {
+	double ns; /* the most stopped time of a window */
+	bool any;  /* there was a window */
+	uint8_t changes;
+	struct mmu_change change[MMU_CHANGES]; /* the oldest first */
+};
+
+/* Zeroed memory, with `room` set: no stretch has begun. Private but for least and gap_ns. */
 struct mmu {
 	struct mmu_room *room;
 	struct mmu_edge *edge;	    /* the first one of a stretch is its begin */
 	uint32_t first, count, cap; /* those from first on are needed */
 	uint64_t now_ns;
-	uint32_t at[MMU_WINDOWS];    /* the first edge that time has not passed by the length */
-	double most_ns[MMU_WINDOWS]; /* the most stopped time of a window */
-	bool any[MMU_WINDOWS];	     /* there was a window */
-	double least[MMU_WINDOWS];   /* of mmu_settle(): the share of the mutator; NAN: no window */
+	uint32_t at[MMU_WINDOWS]; /* the first edge that time has not passed by the length */
+	struct mmu_most most[MMU_WINDOWS];
+	double least[MMU_WINDOWS]; /* of mmu_settle(): the share of the mutator; NAN: no window */
+	uint64_t gap_ns;	   /* the longest time between edges with others dropped in it */
 };
 
 void mmu_done(struct mmu *m);
@@ -58,6 +77,14 @@ void mmu_done(struct mmu *m);
 int mmu_begin(struct mmu *m, uint64_t ns);
 /* The stretch ends there. */
 void mmu_end(struct mmu *m);
+/* The stretch, if one has begun, ends at `ns` at the latest: windows that end behind it, of this
+ * and of earlier stretches, do not count. */
+void mmu_end_at(struct mmu *m, uint64_t ns);
+/* The most by which stopped times of windows are off. */
+static inline uint64_t mmu_within_ns(const struct mmu *m)
+{
+	return (m->gap_ns + 1) / 2;
+}
 /* Whether a stretch has begun, and not ended. */
 static inline bool mmu_has_begun(const struct mmu *m)
 {

@@ -470,6 +470,8 @@ static int lose_lane(struct stat_model *m, const struct ebt_event *ev, uint64_t 
 	stat_loss_count(&l->process->numbers.lost, ev);
 	l->process->last_ns = now;
 	if (!err)
+		err = stat_mutator_hole_lane(l, since_ns, now);
+	if (!err)
 		err = stat_lane_step(&m->stream, l, STAT_LANE_LOSES, since_ns, now);
 	return err || !m->has_mutators ? err : stat_mutator_follow(&m->room, l, now);
 }
@@ -488,15 +490,18 @@ static int on_loss(struct stat_model *m, const struct ebt_event *ev)
 	if (err)
 		return err;
 	bool anywhere = EBT_LOST_ANYWHERE(ev);
-	if (!ev->process)
-		return stat_sets_hole_all(&m->sets, anywhere, since, now);
+	if (!ev->process) {
+		err = stat_mutator_hole_all(&m->room, anywhere, since, now);
+		return err ? err : stat_sets_hole_all(&m->sets, anywhere, since, now);
+	}
 	if (loss_is_unwatched(ev) && !stat_processes_unwatched(&m->processes, ev, since))
 		return -ENOMEM;
 	struct stat_process *p = stat_processes_find(&m->processes, ev->process);
 	if (!p)
 		return 0;
 	stat_loss_count(&p->numbers.lost, ev);
-	return stat_sets_hole(&m->sets, p, anywhere, since, now);
+	err = stat_mutator_hole(p, anywhere, since, now);
+	return err ? err : stat_sets_hole(&m->sets, p, anywhere, since, now);
 }
 
 static int on_process(struct stat_model *m, const struct ebt_event *ev)

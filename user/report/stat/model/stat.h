@@ -27,7 +27,7 @@
 #define REPORT_STAT_MODEL_STAT_H
 
 #include "report/stat/model/lane.h"
-#include "report/stat/model/mmu.h"
+#include "report/stat/model/mutator.h"
 #include "report/stat/model/process.h"
 #include "report/stat/model/programs.h"
 #include "report/stat/model/progress.h"
@@ -51,8 +51,8 @@ struct stat_model {
 	struct stat_sets sets;
 	struct stat_progress progress;
 	bool has_mutators;
-	struct mmu_room room; /* of these */
-	struct moment first;  /* time of the first event */
+	struct stat_mutator_room room; /* of these */
+	struct moment first;	       /* time of the first event */
 };
 
 /* `s` is kept. own: as many, if more than STAT_OWN, keep their own. 0 or -ENOMEM; done() works
