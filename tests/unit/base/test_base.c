@@ -135,6 +135,42 @@ static void test_utf8_copy(void)
 	   "what is no UTF-8 is replaced, if there is room");
 }
 
+/* The first and the last code of each length, the surrogates, and the codes beside them. */
+static void test_utf8_limits(void)
+{
+	static const struct {
+		const char *bytes;
+		unsigned length;
+	} row[] = {
+		{"\x7f", 1},
+		{"\x80", 0},
+		{"\xc1\xbf", 0},
+		{"\xc2\x80", 2},
+		{"\xdf\xbf", 2},
+		{"\xe0\x9f\xbf", 0},
+		{"\xe0\xa0\x80", 3},
+		{"\xed\x9f\xbf", 3},
+		{"\xed\xa0\x80", 0},
+		{"\xed\xbf\xbf", 0},
+		{"\xee\x80\x80", 3},
+		{"\xef\xbf\xbf", 3},
+		{"\xf0\x8f\xbf\xbf", 0},
+		{"\xf0\x90\x80\x80", 4},
+		{"\xf4\x8f\xbf\xbf", 4},
+		{"\xf4\x90\x80\x80", 0},
+		{"\xf7\xbf\xbf\xbf", 0},
+		{"\xf8\x88\x80\x80", 0},
+		{"\xff", 0},
+	};
+	for (size_t i = 0; i < sizeof(row) / sizeof(*row); i++) {
+		const unsigned char *s = (const unsigned char *)row[i].bytes;
+		size_t n = strlen(row[i].bytes);
+		ok(utf8_length(s, n) == row[i].length && !(n > 1 && utf8_length(s, n - 1)),
+		   "the %zu bytes that begin with %02x %02x are %s", n, s[0], s[1],
+		   row[i].length ? "a letter, and none without the last one" : "no letter");
+	}
+}
+
 static void test_utf8_plain(void)
 {
 	is(plain("caf\xc3\xa9 \xe2\x98\x95"), 9, "letters of any script may reach a terminal");
@@ -295,6 +331,7 @@ int main(void)
 	test_blocks();
 	test_utf8_copy();
 	test_utf8_plain();
+	test_utf8_limits();
 	test_xml();
 	return tap_done();
 }

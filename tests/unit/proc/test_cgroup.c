@@ -47,6 +47,8 @@ int main(void)
 	      "4:memory:/x/y\n1:name=systemd:/system.slice/ssh.service\n0::/\n", "- ssh.service");
 	check("the root", "0::/\n", "- -");
 	check("an id that is none", "0::/system.slice/docker-0123.scope\n", "- docker-0123.scope");
+	check("an id with more behind it", "0::/docker/" ID "-old\n", "- -");
+	check("an id that is one digit longer", "0::/docker/" ID "0\n", "- -");
 	check("nothing", "", "- -");
 	check("lines of no form", "a\n0:\n::\n0::", "- -");
 	char longer[300] = "0::/";

@@ -95,10 +95,12 @@ static void test_match(void)
 	check("begin", "8@x0 8@x1 4@x4 8@x5 8@x6", false, "nor another size");
 	check("begin", "4@7 8@x1 4@x4 8@x5 8@x6", false, "nor a constant");
 	check("begin", "4@[x0] 8@x1 4@x4 8@x5 8@x6", false, "nor memory");
+	check("begin", "4f@x0 8@x1 4@x4 8@x5 8@x6", false, "nor a floating-point number");
 #else
 	check("begin", "8@%rdi 8@%rsi 4@%ecx 8@%r8 8@%r9", false, "nor another size");
 	check("begin", "4@$7 8@%rsi 4@%ecx 8@%r8 8@%r9", false, "nor a constant");
 	check("begin", "4@(%rdi) 8@%rsi 4@%ecx 8@%r8 8@%r9", false, "nor memory");
+	check("begin", "4f@%edi 8@%rsi 4@%ecx 8@%r8 8@%r9", false, "nor a floating-point number");
 #endif
 }
 

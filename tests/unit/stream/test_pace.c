@@ -45,6 +45,15 @@ static void test_waiting(void)
 	enum pace_limit limit = pace_limit(&p);
 	ok(limit == PACE_NONE || limit == PACE_CPU,
 	   "a thread that sleeps while the output accepts more is limited by no work");
+	pace_begin(&p);
+	pace_ready(&p, false);
+	for (int i = 0; i < 40; i++) {
+		usleep(10000);
+		pace_ready(&p, true);
+	}
+	limit = pace_limit(&p);
+	ok((limit == PACE_NONE || limit == PACE_CPU) && p.busy.output_ns < 200 * MS,
+	   "nor is one whose output accepted nothing for a moment, before that");
 }
 
 int main(void)

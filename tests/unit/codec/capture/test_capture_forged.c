@@ -452,6 +452,29 @@ static void test_heads_without_end(void)
 	ok(!t.end && t.damaged == 1, "a file of nothing but heads of long blocks ends");
 }
 
+/* Each limit of a block's head: exactly as much is a block, one more is none. */
+static void test_sizes(void)
+{
+	static const struct {
+		uint32_t stored, raw;
+		bool is_block;
+	} row[] = {{CAPTURE_STORED_MAX, CAPTURE_RAW_MAX, true},
+		   {CAPTURE_STORED_MAX + 1, CAPTURE_RAW_MAX, false},
+		   {CAPTURE_STORED_MAX, CAPTURE_RAW_MAX + 1, false},
+		   {UINT32_MAX, 0, false},
+		   {0, UINT32_MAX, false}};
+	for (size_t i = 0; i < sizeof(row) / sizeof(*row); i++) {
+		struct capture_block b = {.stored = row[i].stored, .raw = row[i].raw}, got = {0};
+		uint8_t head[CAPTURE_BLOCK_BYTES];
+		capture_block_put(&b, head);
+		bool is_block = capture_block_get(head, &got);
+		ok(is_block == row[i].is_block && got.stored == (is_block ? b.stored : 0) &&
+			   got.raw == (is_block ? b.raw : 0),
+		   "a head with %u bytes of %u is %s block", b.stored, b.raw,
+		   row[i].is_block ? "a" : "no");
+	}
+}
+
 static void test_behind(void)
 {
 	const uint8_t good[] = {FIRST_EVENT};
@@ -491,6 +514,7 @@ int main(void)
 	test_texts();
 	test_bombs();
 	test_heads_without_end();
+	test_sizes();
 	test_behind();
 	compress_free(compress);
 	return tap_done();
