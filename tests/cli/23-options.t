@@ -86,6 +86,8 @@ wrong "a pid of 0" -p 0
 wrong "a time without sense" -d soon -p 1
 wrong "an unknown unit of time" -d 5parsecs -p 1
 wrong "a negative time" -d -5 -p 1
+wrong "a time that is smaller than any number" -d 1e-400 -p 1
+wrong "a time that is larger than any number" -d 1e400 -p 1
 wrong "an unknown mode" --mode fast -p 1
 wrong "an unknown format" -f xml "$user"
 wrong "an unknown release" --ocaml-version 4.14 "$user"

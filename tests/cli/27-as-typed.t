@@ -176,6 +176,8 @@ is "$(n - c-user.events - <copy.events)" 506 "standard input can be read once"
 is "$? $(grep -c '^c-user.events: ' out) $(wc -l <err) $(head -1 err)" "0 1 2 ebtrace: './link.events' is read once, as c-user.events" "info describes it once"
 "$ebtrace" "${release[@]}" info - - <copy.events >out 2>err
 is "$? $(cat err)" "0 ebtrace: standard input is read once, as standard input" "so it does standard input"
+"$ebtrace" info /dev/null /dev/null >out 2>err
+is "$(wc -l <err) $(grep -c 'read once' err)" "2 0" "what is no regular file may be another one each time that it is opened"
 "$ebtrace" list minigc >whole.list 2>err
 "$ebtrace" list minigc ./minigc >out 2>err
 is "$? $(cat err)" "0 ebtrace: './minigc' is read once, as minigc" "list prints the markers of a BINARY once"

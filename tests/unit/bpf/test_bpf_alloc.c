@@ -96,12 +96,17 @@ static void test_operands(void)
 		{"1@%ah", {.size = 1, .where = EBT_OPERAND_REGISTER, .reg = 10, .drop = 8}, 0x12},
 		{"8@(%rip) of a symbol", OPERAND(8, 0, MEMORY, 16, NONE, 0, 24), 42},
 		{"8@(,%rbx,8), not there", OPERAND(8, 0, MEMORY, NONE, 5, 3, 0), 0},
+		{"8@%rsp", OPERAND(8, 0, REGISTER, 19, NONE, 0, 0), 4712},
+		{"8@-8(%rbp,%rsp)", OPERAND(8, 0, MEMORY, 4, 19, 0, 8 - 4712), memory[2]},
+		{"the last word", OPERAND(8, 0, REGISTER, 31, NONE, 0, 0), 4713},
 	};
 	regs.word[3] = 0xdead00000011;
 	regs.word[10] = 0x12ff;
 	regs.word[4] = (uintptr_t)&memory[1];
 	regs.word[5] = 2;
 	regs.word[16] = (uintptr_t)&memory[1];
+	regs.word[19] = 4712;
+	regs.word[31] = 4713;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
 		file.site[1] = (struct ebt_alloc_site){
 			.kind = EBT_ALLOC_SITE_COLLECT, .args = 1, .arg = {rows[i].o}};

@@ -256,6 +256,8 @@ int main(void)
 	check_buckets(0, 0);
 	check_buckets(19, 152);
 	check_buckets(20, 160);
+	check_buckets(21, 160);
+	check_buckets(1ull << 61, 160);
 	check_buckets(UINT64_MAX, 160);
 	check_control(EBT_SITE_RING_START, true);
 	check_control(EBT_SITE_RING_STOP, true);

@@ -64,6 +64,9 @@ static void test_sizes(void)
 	finds("inner", 8, "outer", "behind it the outer one goes on");
 	finds("last", 0, "last", "the last one has its first byte, if its size is not known");
 	finds("last", 1, "none", "and no more");
+	open_table(TEXT NOPS FUNC("whole") NOPS SIZE("whole", "16") "past:\n" END);
+	finds("past", -1ull, "whole", "a function reaches to the end of the code");
+	finds("past", 0, "none", "a label behind the code is no function");
 }
 
 static void test_stripped(void)

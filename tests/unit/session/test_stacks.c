@@ -61,6 +61,54 @@ static void test_tree(void)
 	end();
 }
 
+/* Frames that differ in one field, whatever it is, are two; and each is found again. */
+static void test_fields(void)
+{
+	begin();
+	uint32_t name = strings_put(strings, "f", 1), other = strings_put(strings, "g", 1);
+	const struct frame_position plain = {.function = name,
+					     .file = name,
+					     .line = 7,
+					     .start_char = 1,
+					     .end_char = 2,
+					     .has_line = true,
+					     .has_chars = true};
+	struct frame_position at[8];
+	for (unsigned i = 0; i < 8; i++)
+		at[i] = plain;
+	at[1].function = other;
+	at[2].file = other;
+	at[3].line = 8;
+	at[4].start_char = 0;
+	at[5].end_char = 3;
+	at[6].has_line = false;
+	at[7].has_chars = false;
+	struct frame frame[16];
+	uint32_t id[16];
+	for (unsigned i = 0; i < 8; i++)
+		frame[i] = (struct frame){.count = 1, .position = &at[i]};
+	for (unsigned i = 8; i < 16; i++)
+		frame[i] = frame[0];
+	frame[8].has_address = true;
+	frame[9].address = 5;
+	frame[10].module.path = name;
+	frame[11].module.build_id = name;
+	frame[12].module.offset = 9;
+	frame[13].count = 2;
+	frame[14].count = 0;
+	unsigned same = 0, lost = 0;
+	for (unsigned i = 0; i < 15; i++) {
+		id[i] = frames_put(frames, &frame[i]);
+		for (unsigned k = 0; k < i; k++)
+			same += id[i] == id[k];
+	}
+	for (unsigned i = 0; i < 15; i++)
+		lost += frames_put(frames, &frame[i]) != id[i];
+	is(same, 0, "frames that differ in a single field are two");
+	is(lost, 0, "and each is known");
+	end();
+}
+
 /* All stacks that were made, as arrays. */
 struct linear {
 	uint32_t frame[DEPTH], depth, id, refs;
@@ -198,6 +246,7 @@ static void test_peak(void)
 int main(void)
 {
 	test_tree();
+	test_fields();
 	test_model();
 	test_churn();
 	test_held();

@@ -13,6 +13,21 @@ static uint32_t draw(uint32_t n)
 	return (state >> 12) % n;
 }
 
+/* The oldest ordinal of the window, its neighbours, and counts that have wrapped. */
+static void test_window(uint64_t next)
+{
+	struct ordinals o = {.unbroken = next};
+	ordinals_skip(&o, next, 2 * ORDINALS_WINDOW);
+	next += 2 * ORDINALS_WINDOW;
+	uint32_t oldest = (uint32_t)next - ORDINALS_WINDOW;
+	ok(!ordinals_fill(&o, next, oldest - 1), "one that is older than the window is lost");
+	ok(ordinals_fill(&o, next, oldest) && !ordinals_fill(&o, next, oldest),
+	   "the oldest one of the window is delivered, once");
+	ok(ordinals_fill(&o, next, (uint32_t)next - 1) &&
+		   !ordinals_fill(&o, next, (uint32_t)next - 1),
+	   "and so is the newest");
+}
+
 int main(void)
 {
 	static bool delivered[ORDINALS];
@@ -39,6 +54,8 @@ int main(void)
 	}
 	is(wrong, 0,
 	   "a skipped ordinal is delivered once, and not when it is older than the window");
+	test_window(0);
+	test_window(UINT32_MAX - ORDINALS_WINDOW);
 	ok(filled > 50 && too_old > 50, "both cases occurred");
 	return tap_done();
 }

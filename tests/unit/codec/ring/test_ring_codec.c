@@ -423,6 +423,19 @@ static void test_ext(void)
 	REFUSED(size, sizeof(e) + 3 * EBT_RING_EXT_NAME_BYTES - 1, -EBADMSG);
 #undef REFUSED
 	e = ext_block();
+	for (uint32_t value = 0; value < 4; value++) {
+		e.left_over = value;
+		if (ring_ext_parse(&e, sizeof(e), 100, &got, &fault) != 1 ||
+		    got.left_over != (value == 1))
+			ok(0, "%u means that its process left it", value);
+	}
+	e = ext_block();
+	e.phases = e.counters = e.lifecycles = EBT_RING_EXT_MAX_NAMES;
+	e.size = sizeof(e) + 3 * EBT_RING_EXT_NAME_BYTES * EBT_RING_EXT_MAX_NAMES;
+	ok(ring_ext_parse(&e, sizeof(e), 100, &got, &fault) == 1 &&
+		   got.lifecycles == EBT_RING_EXT_MAX_NAMES,
+	   "as many names as there may be are no fault");
+	e = ext_block();
 	e.magic++;
 	is(ring_ext_parse(&e, sizeof(e), 100, &got, &fault), 0, "other bytes are no block");
 }

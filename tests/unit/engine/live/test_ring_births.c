@@ -217,8 +217,27 @@ static void test_limits(void)
 	end(&d);
 }
 
+/* More than may wait; what is taken out gives its room back. */
+static void test_waiting(void)
+{
+	struct ring_births b;
+	unsigned kept = 0, wrong = 0;
+	ring_births_init(&b);
+	while (kept < 2000 && ring_births_keep(&b, -1, 1, "1.events"))
+		kept++;
+	ok(kept == 1024 && b.waiting == 1024, "1,024 files may wait: %u", kept);
+	for (unsigned i = 0; i < 3000; i++) {
+		ring_births_remove(&b, &b.first);
+		wrong += !ring_births_keep(&b, -1, 1, "1.events");
+		wrong += ring_births_keep(&b, -1, 1, "1.events");
+	}
+	ok(!wrong && b.waiting == 1024, "one for each that is taken out, over a long run");
+	ring_births_done(&b);
+}
+
 int main(void)
 {
+	test_waiting();
 	test_ours();
 	test_gone();
 	test_others();

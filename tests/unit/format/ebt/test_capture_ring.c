@@ -98,9 +98,29 @@ static void test_limit(void)
 	}
 }
 
+/* A block that is larger than the limit by itself. */
+static void test_last(void)
+{
+	static const char block[300];
+	struct totals before = {0};
+	struct capture_ring r = {.limit = 200};
+	if (capture_ring_begin(&r, 1, &before, NULL, 0) ||
+	    capture_ring_fill(&r, block, sizeof(block)))
+		abort();
+	capture_ring_trim(&r, UINT64_MAX);
+	ok(r.count == 1 && r.filled == 1 && r.bytes == sizeof(block),
+	   "the newest block stays, whatever the limit and however old");
+	if (capture_ring_begin(&r, 2, &before, NULL, 0))
+		abort();
+	capture_ring_trim(&r, 0);
+	ok(r.count == 1 && !r.filled && !r.bytes, "until the next one begins");
+	capture_ring_done(&r);
+}
+
 int main(void)
 {
 	test_long();
 	test_limit();
+	test_last();
 	return tap_done();
 }

@@ -94,6 +94,34 @@ static bool is_sorted(const struct mem_bands *b)
 	return true;
 }
 
+/* Buckets of one moment become one, however often their length has doubled. */
+static void test_doubled(void)
+{
+	static const uint32_t halvings[] = {1, 2, 31, 32, 33, 63, 64};
+	for (size_t i = 0; i < sizeof(halvings) / sizeof(*halvings); i++) {
+		static struct mem_timeline t;
+		struct mem_fixture x;
+		mem_fixture_begin(&x, 1, &(struct mem_options){0});
+		struct mem_bands *b = mem_bands_new(x.session, &(struct mem_wrappers){0});
+		uint32_t number = b ? mem_bands_of(b, mem_fixture_stack(&x, "ab")) : 0, at = 0;
+		t = (struct mem_timeline){.count = 1000};
+		if (!number || mem_bands_change(b, number, &t, 10))
+			abort();
+		t.halvings = halvings[i];
+		t.count = 1024;
+		if (mem_bands_change(b, number, &t, 5))
+			abort();
+		const struct mem_band *band = &b->band[number - 1];
+		ok(band->steps == 2 &&
+			   band->step[0].bucket ==
+				   (999ull >> halvings[i] / 2) >> (halvings[i] + 1) / 2 &&
+			   mem_band_live(band, 1022, &at) == 10 && band->live == 15,
+		   "after %u doublings it is bucket %u", halvings[i], band->step[0].bucket);
+		mem_bands_free(b);
+		mem_fixture_done(&x);
+	}
+}
+
 static void run(struct mem_fixture *x, const struct story *s)
 {
 	if (mem_model_events(&x->model, s->ev, EVENTS) || mem_model_end(&x->model))
@@ -174,6 +202,7 @@ static void test_ids(void)
 int main(void)
 {
 	test_bands();
+	test_doubled();
 	test_lifetimes();
 	test_ids();
 	return tap_done();

@@ -383,6 +383,11 @@ static void test_owners(void)
 	ok(!pages_owners_find(&o, 70000, &slot) && slot == 0 && o.owner[0].used,
 	   "one more is among the others");
 	ok(!pages_owners_find(&o, 5, &slot) && slot == 7, "those before it keep theirs");
+	o.owner[7].allocated = o.owner[0].freed = 3;
+	pages_owners_clear(&o);
+	ok(o.owner[7].p == 5 && o.owner[7].used && o.owner[0].used && !o.owner[7].allocated &&
+		   !o.owner[0].freed,
+	   "they are known when counts begin anew");
 	pages_owners_done(&o);
 }
 

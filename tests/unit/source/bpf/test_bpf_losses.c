@@ -112,6 +112,15 @@ static void test_counted(void)
 	receive(0, EBT_NO_DOMAIN, 1, 150, 1);
 	is_str(taken(0), "110 110-150:1 150", "where one process is traced it is its own");
 	finish();
+
+	begin(1);
+	bpf_records_begin_poll(&s, 1000);
+	receive(0, 0, 1, 900, 0);
+	receive(0, 0, 1, 5000, 0);
+	ok(!bpf_losses_count(&losses, 2, 950, 1100),
+	   "a time behind the poll is one that the program made up");
+	is_str(taken(0), "900-1100:2", "no loss begins there");
+	finish();
 }
 
 static void test_cut(void)

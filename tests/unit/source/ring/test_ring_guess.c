@@ -21,14 +21,19 @@ struct forged {
 	uint32_t seq[DOMAINS];
 };
 
-static struct forged begin(void)
+static struct forged begin_as(bool has_ordinals)
 {
 	struct forged f = {.fd = memfd_create("ring", MFD_CLOEXEC),
 			   .layout = forged_layout(DOMAINS)};
 	if (f.fd < 0)
 		abort();
-	forged_file(f.fd, &f.layout, false);
+	forged_file(f.fd, &f.layout, has_ordinals);
 	return f;
+}
+
+static struct forged begin(void)
+{
+	return begin_as(false);
 }
 
 static void put(struct forged *f, uint32_t domain, enum ebt_ring_type type, uint32_t id)
@@ -94,6 +99,15 @@ static void test_numbers(void)
 	put(&f, 0, EBT_RING_END, OTHER);
 	put_minor(&f, 0, MINOR, ROOTS);
 	is(finish(&f), EBT_RELEASE_OCAML_5_5, "nor does an end without its begin count");
+	f = begin_as(true);
+	put(&f, 0, EBT_RING_BEGIN, MINOR);
+	put(&f, 0, EBT_RING_BEGIN, ROOTS);
+	is(finish(&f), EBT_RELEASE_OCAML_5_5, "in a file with ordinals they are the same");
+	f = begin_as(true);
+	put(&f, 0, EBT_RING_BEGIN, MINOR);
+	f.seq[0] += 3;
+	put(&f, 0, EBT_RING_BEGIN, ROOTS);
+	is(finish(&f), EBT_RELEASE_AUTO, "what was open before a loss may have ended in it");
 }
 
 static void test_depth(void)
