@@ -46,7 +46,7 @@ mkdir "$TMP/dir"
 settled() { grep -qs ready "$TMP/ready" && tracer_rests; }
 : >"$TMP/ready"
 fire() {
-	wait_for settled >&2
+	wait_for settled >&2 && : >"$TMP/rested"
 	echo fq
 }
 # shellcheck disable=SC2016
@@ -57,6 +57,8 @@ fire | timeout 400 "$O/ebtrace" -v -f ndjson -o "$TMP/t" -- sh -c '
 	exec 3>&-
 	wait' sh "$O" "$TMP" >"$TMP/out" 2>"$TMP/err"
 is $? 0 "a run with such a child ends" || diag "$(cat "$TMP/err")"
+[ -e "$TMP/rested" ]
+ok $? "it rests while the leases are held"
 is "$(grep -c '"kind":"begin"' "$TMP/t")" 1000 "another child has its markers" || diag "$(cat "$TMP/err")"
 is "$(grep -c "$TMP/dir/leased-.*lease" "$TMP/err")" 1 "and one line names a leased file" || diag "$(cat "$TMP/err")"
 

@@ -339,7 +339,7 @@ static int read_ring(struct ring_files *r, int fd, const char *name, struct trac
 		ring_dirs_put(&r->dirs, k->dir);
 		known_rings_forget(&r->known, k);
 		if (p)
-			traced_read_again(r->traced, p->pid);
+			traced_read_later(r->traced, p->pid);
 		return 0;
 	}
 	if (!p) {
@@ -431,7 +431,7 @@ int ring_files_mapped(struct ring_files *r, struct traced_process *p, const stru
 	if (n < 0) {
 		p->needs_ring |= is_our_limit(n) && *found->path;
 		note_unreadable(r, p, n, reason);
-		traced_read_again(r->traced, p->pid);
+		traced_read_later(r->traced, p->pid);
 		return 0;
 	}
 	ring_warnings_report(&r->engine->session->messages, p, found, n);

@@ -152,6 +152,11 @@ static void traced_usage_end(struct traced_usage *a, struct session *s)
  * place. */
 #define OTHERS_NS      1000000000ull
 #define OTHERS_EACH_NS 10000000ull
+/* A file that cannot be opened is tried again after LATER_NS, then elapsed / LATER_SHARE, at most
+ * LATER_MAX_NS. */
+#define LATER_NS       1000000ull
+#define LATER_MAX_NS   50000000ull
+#define LATER_SHARE    32
 #define LEFT_OUT_MAX   4096
 #define SIZE_FDS_SHARE 4 /* of the descriptors, at most, are those of sizes */
 
@@ -422,6 +427,7 @@ int traced_read(struct traced_process *p)
 		r->has_others |= is_other_ring(p, &maps.entry[i]);
 	int err = t->hooks.mapped(t->hooks.ctx, p->pid, p, &maps, read_ns);
 	maps_list_done(&maps);
+	r->barred_ns = r->again ? r->barred_ns : 0;
 	return err;
 }
 
@@ -432,6 +438,22 @@ void traced_read_again(struct traced *t, pid_t pid)
 		return;
 	p->reads.again = true;
 	p->reads.due_ns = t->due_ns = 0;
+}
+
+void traced_read_later(struct traced *t, pid_t pid)
+{
+	struct traced_process *p = traced_find(t, pid);
+	if (!p)
+		return;
+	struct traced_reads *r = &p->reads;
+	uint64_t now = now_ns();
+	r->again = true;
+	r->barred_ns = r->barred_ns ? r->barred_ns : now;
+	uint64_t wait_ns = (now - r->barred_ns) / LATER_SHARE;
+	wait_ns = wait_ns > LATER_NS ? wait_ns : LATER_NS;
+	wait_ns = wait_ns < LATER_MAX_NS ? wait_ns : LATER_MAX_NS;
+	r->due_ns = now + wait_ns < r->due_ns ? now + wait_ns : r->due_ns;
+	t->due_ns = r->due_ns < t->due_ns ? r->due_ns : t->due_ns;
 }
 
 /* Opens the descriptor of its size where many are to be read often. */
@@ -480,7 +502,7 @@ static bool may_have_changed(struct traced_process *p, bool is_due, uint64_t now
 		return r->again;
 	bool other_size = vm_bytes != r->vm_bytes;
 	r->vm_bytes = vm_bytes;
-	return !r->last_ns || r->again || unseen || others || other_size;
+	return !r->last_ns || (r->again && is_due) || unseen || others || other_size;
 }
 
 static int read_if_changed(struct traced_process *p)

@@ -37,11 +37,12 @@ struct traced;
 
 /* When the mappings of a process are read. */
 struct traced_reads {
-	uint64_t since_ns; /* it is new, or has called exec */
-	uint64_t due_ns;   /* the next early read; UINT64_MAX: none */
-	unsigned early;	   /* early reads so far */
-	uint64_t last_ns;  /* 0: never since then */
-	bool again;	   /* at the next scan, whatever its size is */
+	uint64_t since_ns;  /* it is new, or has called exec */
+	uint64_t due_ns;    /* the next early read; UINT64_MAX: none */
+	unsigned early;	    /* early reads so far */
+	uint64_t last_ns;   /* 0: never since then */
+	bool again;	    /* once it is due, whatever its size is */
+	uint64_t barred_ns; /* since then a file of it cannot be opened yet; 0: each could be */
 	/* it has a ring mapped that is not its own, as children have for a moment */
 	bool has_others;
 	uint64_t vm_bytes; /* its size then */
@@ -131,6 +132,9 @@ uint64_t traced_due_ns(const struct traced *t);
 int traced_read(struct traced_process *p);
 /* The next scan reads them, whatever is known of them. */
 void traced_read_again(struct traced *t, pid_t pid);
+/* A file that the process has mapped cannot be opened yet: its mappings are read again in a while,
+ * the longer that lasts the later. */
+void traced_read_later(struct traced *t, pid_t pid);
 /* A process, traced or not, has begun another program: it has another name now, and other
  * mappings. */
 void traced_executed(struct traced *t, pid_t pid);
