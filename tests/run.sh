@@ -1,16 +1,17 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
 # Runs every built test under one runner: unit, command-line and live tests, what hostile programs
-# and files try, and the Debian packages and a round on other kernels (as root). Beside the live tests,
-# which wait, too: the fuzzers, unit and command-line tests once more with the sanitized build in
-# $O/asan, the race test under TSan (for its full time), and what needs libc alone on another processor.
-# Live tests that measure memory or speed, or judge how threads are scheduled, run one at a time, with
-# nothing beside them; so do other kernels.
+# and files try, and a round on other kernels (as root). Beside them, at a lower priority, runs one pool
+# of what needs a CPU and little else: the Debian packages, the fuzzers, unit and command-line tests once
+# more with the sanitized build in $O/asan, the race test under TSan (for its full time), and what needs
+# libc alone on another processor. Live tests that measure memory or speed, or judge how threads are
+# scheduled, run before, one at a time, with nothing beside them.
 # `tests/run.sh daily` runs the unit and command-line tests alone. The longest tests of a part begin first
 # (tests/longest), as many at once as there are CPUs; one live test more, as they wait, too.
-# A test that takes longer than TEST_SECONDS fails. What failed is said again at the end, with the
-# lines that say why; so is the time of each part. It is compared with the record of what ran before
-# (ran.sh). TAPS=DIR keeps there what each test said.
+# How a test is run depends on its path (one.sh); one that takes longer than TEST_SECONDS fails. What
+# failed is said again at the end, with the lines that say why; so are the time of each part, from its
+# first test to its last, and the CPU time of its tests. It is compared with the record of what ran
+# before (ran.sh). TAPS=DIR keeps there what each test said, a folder a part.
 # Signals that a background job or nohup ignores are taken again: tests send them.
 # shellcheck disable=SC2046
 [ -n "${EBT_OWN_SIGNALS:-}" ] || EBT_OWN_SIGNALS=1 exec env --default-signal=HUP,INT,QUIT "$0" "$@"
@@ -26,24 +27,28 @@ cpus=$(nproc)
 status=0
 work=$(mktemp -d)
 taps=${TAPS:-$work/taps}
+export TIMES=$work/times
+: >"$TIMES"
 beside= # the process group of what runs beside
 trap '[ -z "$beside" ] || kill -- "-$beside"; rm -rf "$work"' EXIT
-# ordered TEST...: the longest first.
+# ordered TEST...: the longest first. tests/longest has paths below $O, or those of any build.
 ordered() {
-  printf '%s\n' "$@" | awk -v OFS='\t' '
+  printf '%s\n' "$@" | awk -v OFS='\t' -v built="$O/" '
     NR == FNR { rank[$0] = NR; next }
-    { name = $0; sub(/^.*\/tests\//, "tests/", name); print (name in rank ? rank[name] : 1e6), $0 }' tests/longest - |
+    { name = $0; if (index(name, built) == 1) name = substr(name, length(built) + 1) }
+    !(name in rank) { sub(/^.*\/tests\//, "tests/", name) }
+    { print (name in rank ? rank[name] : 1e6), $0 }' tests/longest - |
     sort -s -n -k 1,1 | cut -f2
 }
-# run TITLE JOBS INTERPRETER TEST...
+# run TITLE JOBS TEST...
 run() {
-  local title=$1 jobs=$2 interpreter=$3 begin=$SECONDS; shift 3
+  local title=$1 jobs=$2; shift 2
   set -- $(ordered "$@")
   printf '\n== %s\n' "$title"
-  PERL_TEST_HARNESS_DUMP_TAP=$taps/$title prove --timer --failures --comments -j "$jobs" \
-    -e "env -u PERL_TEST_HARNESS_DUMP_TAP timeout -k 10 ${TEST_SECONDS:-1200} $interpreter" "$@" 2>&1 |
-    tee >(failures "$title" >>"$work/failed") || status=1
-  printf '%5d s  %s\n' $((SECONDS - begin)) "$title" >>"$work/times"
+  PART=$title PERL_TEST_HARNESS_DUMP_TAP=$taps/$title \
+    prove --timer --failures --comments -j "$jobs" -e tests/one.sh "$@" 2>&1 |
+    tee "$work/$title" || status=1
+  failures "$title" <"$work/$title" >>"$work/failed"
 }
 # The tests of prove's output that failed, each with its comments.
 failures() {
@@ -54,46 +59,75 @@ failures() {
     /^Test Summary Report/ { if (!told++) print "== " title; summary = 1 }
     summary && /Wstat|Failed test|Parse errors/'
 }
+# by_part TITLE: what the tests of the pool printed goes to the folders of their parts.
+by_part() {
+  local part test
+  while IFS=$'\t' read -r part _ _ _ test; do
+    [ -f "$taps/$1/$test" ] || continue
+    mkdir -p "$taps/$part/${test%/*}" && mv "$taps/$1/$test" "$taps/$part/$test"
+  done <"$TIMES"
+  find "$taps/$1" -type d -empty -delete
+}
+print_times() {
+  awk -F'\t' '
+    !($1 in cpu) { part[++parts] = $1; begin[$1] = $2; end[$1] = $3 }
+    { cpu[$1] += $4; all += $4
+      if ($2 < begin[$1]) begin[$1] = $2
+      if ($3 > end[$1]) end[$1] = $3 }
+    END {
+      for (i = 1; i <= parts; i++)
+        printf "%5d s, %5d s of CPU  %s\n", end[part[i]] - begin[part[i]], cpu[part[i]], part[i]
+      printf "%5d s, %5d s of CPU  in all, on %d CPUs\n", seconds, all, cpus }' \
+    seconds=$SECONDS cpus="$cpus" "$TIMES"
+}
 # With sanitizers: what reads files that may be damaged, foreign or hostile, and what records; of the units not those
 # that take minutes then. `make nightly` has the rest.
 sanitized=(tests/cli/{20-*,21-*,40-output,50-foreign-*,51-*,54-*,60-*,63-mem-record,65-pagetrace,6[89]-*}.t)
 long='/test_(bpf_live|bpf_losses|frame_tree|growth|hold|join_batches|leftover|mem_resolve|memtrace_sink|merge_model|no_memory)$'
 programs() { find "$1/tests/unit" -type f -perm -u+x -name 'test_*' | sort; }
+pool() {
+  printf '%s\n' tests/packages/*.t
+  find "$O/fuzz" -maxdepth 1 -type f -perm -u+x -name 'fuzz_*' | sort
+  programs "$O/asan" | grep -vE "$long"
+  # The same tests, by another path.
+  ln -sfn "$PWD/tests/cli" "$O/asan/tests/cli" && printf "$O/asan/%s\n" "${sanitized[@]}"
+  programs "$O/aarch64-linux-gnu"
+  find "$O/tsan/tests" -type f -perm -u+x -name test_ring_race
+}
 
-RACE_SECONDS=5 run "unit, command line" "$cpus" "" $(programs "$O") tests/cli/*.t
-[ "${1:-}" != daily ] || exit $status
+mapfile -t everyday < <(programs "$O"; printf '%s\n' tests/cli/*.t)
+if [ "${1:-}" = daily ]; then
+  run "unit, command line" "$cpus" "${everyday[@]}"
+  exit $status
+fi
 alone='/(35|37|42|44|57|92)-'
-run "live, one at a time" 1 "" $(printf '%s\n' tests/live/*.t | grep -E "$alone")
+run "live, one at a time" 1 $(printf '%s\n' tests/live/*.t | grep -E "$alone")
 set -m
 (
   renice -n 10 "$BASHPID" >/dev/null
   status=0
-  run "fuzzers" "$cpus" tests/fuzz/run.sh $(find "$O/fuzz" -maxdepth 1 -type f -perm -u+x -name 'fuzz_*' | sort)
-  RACE_SECONDS=5 run "unit under ASan and UBSan" "$cpus" "" $(programs "$O/asan" | grep -vE "$long")
-  O=$O/asan run "command line under ASan and UBSan" "$cpus" "" "${sanitized[@]}"
-  run "unit on an emulated AArch64" "$cpus" qemu-aarch64 $(programs "$O/aarch64-linux-gnu")
-  [ -x "$O/tsan/tests/unit/source/ring/test_ring_race" ] &&
-    run "the race under TSan" 1 "" "$O/tsan/tests/unit/source/ring/test_ring_race"
+  run "beside" "$cpus" $(pool)
   exit $status
-) >"$work/beside" 2>&1 &
+) >"$work/pool" 2>&1 &
 beside=$!
 set +m
-run "live" $((cpus + 1)) "" $(printf '%s\n' tests/live/*.t | grep -vE "$alone")
-run "attacks" "$cpus" "" tests/attack/*.t
-run "packages" 1 "" tests/packages/*.t
+run "unit, command line" "$cpus" "${everyday[@]}"
+run "live" $((cpus + 1)) $(printf '%s\n' tests/live/*.t | grep -vE "$alone")
+run "attacks" "$cpus" tests/attack/*.t
+run "other kernels" "$cpus" tests/kernels/*.t
 wait "$beside" || status=1
 beside=
-cat "$work/beside"
-run "other kernels" "$cpus" "" tests/kernels/*.t
+cat "$work/pool"
+by_part "beside"
 printf '\n== time\n'
-cat "$work/times"
+print_times
 printf '\n== what ran\n'
-tests/ran.sh "$taps" > >(tee "$work/ran") || {
+tests/ran.sh "$taps" >"$work/ran" || {
   status=1
   { echo "== what ran"; cat "$work/ran"; } >>"$work/failed"
 }
+cat "$work/ran"
 if [ $status != 0 ]; then
-  sleep 0.2 # for the last tee
   printf '\nFAILED:\n'
   cat "$work/failed"
 fi
