@@ -3,7 +3,8 @@
 # `ebtrace info --kernel` tells the truth: a feature that it has as "yes" works when it is used, and one that
 # it has as "no" is refused with the same reason; as root, with capabilities missing one by one, in a
 # user namespace, under a seccomp filter, without BTF or tracefs, on a kernel that says it is old.
-# Also runs on other kernels, where OCAML_PROGRAMS has the OCaml program, and under lockdown.
+# Also runs on other kernels, where OCAML_PROGRAMS has the OCaml program, and under lockdown. FEW: one error of those
+# that filters answer with, and one limit of files.
 . tests/lib.sh
 need_root
 need_command jq
@@ -239,13 +240,15 @@ answers rings_of_others yes "" ""
 answers others no seccomp "a seccomp filter refuses bpf\(\)"
 is_true markers pages rings_of_others
 # Whatever error a filter answers with: EACCES, EINVAL, ENOSYS. A kernel would have these for other reasons.
-for error in 13 22 38; do
+refused="13 22 38" refused_events="1 13 22 38" limits="6 8 16 40"
+[ -z "${FEW:-}" ] || refused=38 refused_events=1 limits=16
+for error in $refused; do
 	table "under a seccomp filter that answers $error" "$bin/refuse_calls" -e $error
 	answers rings_of_others yes "" ""
 	answers others no seccomp "a seccomp filter refuses bpf\(\)"
 	is_true markers
 done
-for error in 1 13 22 38; do
+for error in $refused_events; do
 	table "under a filter of perf_event_open() that answers $error" "$bin/refuse_calls" -c perf_event_open -e $error
 	[ "$kernel" != 6.1 ] || told="$probes probe_links"
 	answers "pages page_sizes page_faults" no seccomp "a seccomp filter refuses perf_event_open\(\)"
@@ -254,7 +257,7 @@ for error in 1 13 22 38; do
 done
 
 # The lack is ours, neither the kernel's nor the verifier's, whichever step it is at.
-for files in 6 8 16 40; do
+for files in $limits; do
 	table "with $files open files" bash -c 'ulimit -n "$1" && shift && exec "$@"' bash $files
 	told=rings_of_others
 	answers others no other "Too many open files \(ulimit -n\)"
