@@ -2,6 +2,8 @@
 # V=1 shows commands; SAN=address,undefined instruments; O=DIR builds elsewhere.
 
 O      ?= build
+# Of the programs that the kernel runs there is one build for all others.
+BPF    := $(O)/bpf
 CC     := gcc
 CLANG  ?= clang
 # Where files are installed, by their GNU names. DESTDIR precedes all of them, for this time only.
@@ -34,7 +36,7 @@ CFLAGS   ?= -O2 -g
 relative = $(shell realpath -ms --relative-to='$(1)' '$(2)')
 PRELOAD_FROM_BIN := $(call relative,$(BINDIR),$(PRELOADDIR))
 EBT_CFLAGS := -std=gnu11 $(CPPFLAGS) $(CFLAGS) $(WARN) -fno-common -fvisibility=hidden -fPIC \
-        -Iinclude -Iuser -I. -I$(O)/bpf -D_GNU_SOURCE -DEBT_VERSION='"$(VERSION)"' \
+        -Iinclude -Iuser -I. -I$(BPF) -D_GNU_SOURCE -DEBT_VERSION='"$(VERSION)"' \
         -DEBT_PRELOAD_DIR='"$(PRELOAD_FROM_BIN)"' -MMD -MP
 ifneq ($(SAN),)
 EBT_CFLAGS += -fsanitize=$(SAN) -fno-omit-frame-pointer -fno-sanitize-recover=all
@@ -113,19 +115,19 @@ $(O)/usdt-probes/%.o: EBT_CFLAGS += -ftls-model=initial-exec
 $(O)/usdt-probes/%.o $(O)/tests/prog/%.o: EBT_CFLAGS += -fno-omit-frame-pointer
 # A BPF program compiled for user space, with helpers of the test's own.
 $(O)/tests/unit/bpf/%.o: EBT_CFLAGS += -Ivmlinux
-$(call obj,$(wildcard user/source/bpf/*.c)): | $(O)/bpf/ebtrace.skel.h
+$(call obj,$(wildcard user/source/bpf/*.c)): | $(BPF)/ebtrace.skel.h
 
 # BTF has the names of the sources, which shall not depend on where they are built.
 BPF_CFLAGS := -O2 -g -ffile-prefix-map=$(CURDIR)=. -target bpf -mcpu=v3 -Wall -Wextra \
               -Iinclude -Ivmlinux -I/usr/include/$(MULTIARCH)
-$(O)/bpf/%.bpf.o: bpf/%.bpf.c
+$(BPF)/%.bpf.o: bpf/%.bpf.c
 	$(say) BPF $<
 	@mkdir -p $(@D)
 	$(Q)$(CLANG) $(BPF_CFLAGS) -D__TARGET_ARCH_x86 -MMD -MP -MF $(@:.o=.d) -c $< -o $@
-$(O)/bpf/ebtrace.o: $(patsubst %.bpf.c,$(O)/%.bpf.o,$(BPF_SRC))
+$(BPF)/ebtrace.o: $(patsubst bpf/%.bpf.c,$(BPF)/%.bpf.o,$(BPF_SRC))
 	$(say) BPFLINK $@
 	$(Q)bpftool gen object $@ $^
-$(O)/bpf/ebtrace.skel.h: $(O)/bpf/ebtrace.o
+$(BPF)/ebtrace.skel.h: $(BPF)/ebtrace.o
 	$(say) SKEL $@
 	$(Q)bpftool gen skeleton $< name ebtrace_bpf >$@.tmp && mv $@.tmp $@
 
@@ -276,14 +278,15 @@ demo: deps ## trace a real program live and show its timeline
 # gcc needs twice the time to optimize what ASan and UBSan insert, and to describe its variables for a
 # debugger, as it needs for -O1 and line numbers. The race test links what reads rings.
 ASAN := address,undefined
-sanitized:
-	@$(MAKE) -j$(JOBS) O=$(O)/asan SAN=$(ASAN) CFLAGS='-O1 -g1' $(O)/asan/ebtrace unit-tests
+sanitized: $(BPF)/ebtrace.skel.h
+	+@$(MAKE) O=$(O)/asan BPF=$(BPF) SAN=$(ASAN) CFLAGS='-O1 -g1' $(O)/asan/ebtrace unit-tests
 	@ln -sf ../libebtrace-preload.so $(O)/asan # programs that are not sanitized load it
+race:
+	+@$(MAKE) O=$(O)/tsan SAN=thread FOLDERS='base codec/ring session proc source/ring' $(O)/tsan/tests/unit/source/ring/test_ring_race
+# All builds at once, so that none ends on one CPU.
+check-programs: tests lint sanitized race fuzzers cross-tests
 check: deps ## run every test
-	@$(MAKE) -j$(JOBS) tests lint
-	@$(MAKE) sanitized
-	@$(MAKE) -j$(JOBS) O=$(O)/tsan SAN=thread FOLDERS='base codec session elf proc source/ring' $(O)/tsan/tests/unit/source/ring/test_ring_race
-	@$(MAKE) -j$(JOBS) fuzzers cross-tests
+	@$(MAKE) -j$(JOBS) check-programs
 	@O=$(O) CI=$(CI) FUZZ_SECONDS=$(FUZZ_SECONDS) tests/run.sh
 
 test: ## run the unit and command-line tests alone
@@ -293,8 +296,7 @@ test: ## run the unit and command-line tests alone
 # For hours. KERNELS=6.1 and TESTS="tests/live/37-blame.t ..." choose.
 nightly: PACKAGES += npm # gets speedscope
 nightly: deps ## run the live tests on other kernels, and what takes too long for check
-	@$(MAKE) -j$(JOBS) tests
-	@$(MAKE) sanitized
+	@$(MAKE) -j$(JOBS) tests sanitized
 	@O=$(O) CI=$(CI) KERNELS='$(KERNELS)' TESTS='$(TESTS)' tests/nightly.sh
 
 unit-tests: $(UNIT) $(PROGS) $(ATTACKS) $(O)/libebtrace-probes.so $(MADE_UP) ## build the unit tests and their programs
@@ -305,7 +307,7 @@ unit-tests: $(UNIT) $(PROGS) $(ATTACKS) $(O)/libebtrace-probes.so $(MADE_UP) ## 
 CROSS := aarch64-linux-gnu
 CROSS_CC := $(filter ccache,$(CC)) $(CROSS)-gcc
 CROSS_LDFLAGS := -static -Wl,--defsym=rust_demangle_callback=0 -Wl,--defsym=cplus_demangle_v3_callback=0
-CROSS_HEADERS := -I$(O)/bpf -Ivmlinux -idirafter /usr/include -idirafter /usr/include/$(MULTIARCH)
+CROSS_HEADERS := -I$(BPF) -Ivmlinux -idirafter /usr/include -idirafter /usr/include/$(MULTIARCH)
 CROSS_SRC := $(PROBE_SRC) $(wildcard usdt-probes/preload/*.c) $(call in_folder,user) $(filter-out %_x86_64.c,\
              $(call in_folder,tests/unit,test_*) $(wildcard $(addprefix tests/,\
              prog/*.c prog/heap/*.c attack/*.c bench/bench_*.c kinds/*.c languages/*.c fuzz/*.c)))
@@ -322,11 +324,13 @@ CROSS_UNIT = $(filter-out $(CROSS_LEFT_OUT:%=tests/unit/%.c),$(call in_folder,\
              $(addprefix tests/unit/,$(filter-out proc,$(CROSS_FOLDERS)) bpf),test_*)) \
              $(wildcard tests/unit/usdt-probes/test_ring_writer.c tests/unit/usdt-probes/test_probes_clock_model.c)
 cross-tests:
-	@$(MAKE) O=$(O)/$(CROSS) CC='$(CROSS_CC)' CFLAGS='-O2 $(CROSS_HEADERS)' LDFLAGS='$(CROSS_LDFLAGS)' \
+	+@$(MAKE) O=$(O)/$(CROSS) CC='$(CROSS_CC)' CFLAGS='-O2 $(CROSS_HEADERS)' LDFLAGS='$(CROSS_LDFLAGS)' \
 		LIBS='-lm -pthread' FOLDERS='$(CROSS_FOLDERS)' cross-programs
 cross-programs: $(patsubst %.c,$(O)/%,$(CROSS_UNIT))
-cross-syntax: | $(O)/bpf/ebtrace.skel.h
-	@printf '%s\n' $(CROSS_SRC) | xargs -P $(JOBS) -n 8 $(CROSS_CC) \
+# Of a check, what it builds for that processor besides is compiled once.
+check-programs: CROSS_BUILT = $(CROSS_UNIT) $(call in_folder,$(addprefix user/,$(CROSS_FOLDERS)))
+cross-syntax: | $(BPF)/ebtrace.skel.h
+	@printf '%s\n' $(filter-out $(CROSS_BUILT),$(CROSS_SRC)) | xargs -P $(JOBS) -n 8 $(CROSS_CC) \
 		$(filter-out -MMD -MP,$(EBT_CFLAGS)) $(CROSS_HEADERS) -fsyntax-only
 	@printf '%s\n' $(BPF_SRC) | xargs -n 1 $(CLANG) $(BPF_CFLAGS) -D__TARGET_ARCH_arm64 -fsyntax-only
 
@@ -440,4 +444,4 @@ deb: deps ## build Debian packages into $(O)/deb, and check them
 	@packaging/deb.sh $(O)/deb
 	@lintian --allow-root --fail-on error,warning $(O)/deb/*.changes
 
-.PHONY: cross-tests cross-programs cross-syntax FORCE
+.PHONY: cross-tests cross-programs cross-syntax sanitized race fuzzers check-programs FORCE
