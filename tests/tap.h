@@ -18,8 +18,10 @@ static int tap_run, tap_failed;
 /* So many rounds of the same; a tenth with ASan, which finds in these what it would in all. */
 #ifdef __SANITIZE_ADDRESS__
 #define TAP_ROUNDS(n) ((n) / 10)
+#define TAP_STEP      5 /* of the places in an input that are changed one by one */
 #else
 #define TAP_ROUNDS(n) (n)
+#define TAP_STEP      1
 #endif
 
 /* kill() of a child that could not be started would end all processes of the machine. */

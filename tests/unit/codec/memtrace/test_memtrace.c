@@ -406,7 +406,7 @@ static void test_truncation(void)
 {
 	struct model *m = model_new(6, 100, 20, 2);
 	size_t bad = 0;
-	for (size_t bytes = 0; bytes < m->bytes; bytes++) {
+	for (size_t bytes = 0; bytes < m->bytes; bytes += TAP_STEP) {
 		ssize_t end;
 		struct ebt_memtrace_counts n;
 		struct check c = read_bytes(m, m->trace, bytes, 4000, &end, &n);
@@ -424,19 +424,20 @@ static void test_truncation(void)
 static void test_each_byte(void)
 {
 	struct model *m = model_new(4, 60, 10, 2);
-	size_t errors = 0, damages = 0, read = 0;
-	for (size_t i = 0; i < m->bytes; i++)
+	size_t errors = 0, damages = 0, read = 0, tried = 0;
+	for (size_t i = 0; i < m->bytes; i += TAP_STEP)
 		for (int k = 0; k < 3; k++) {
 			ssize_t end;
 			uint8_t old = m->trace[i];
 			m->trace[i] = (uint8_t)(k == 0 ? old ^ 1 << i % 8 : k == 1 ? 0 : 0xff);
 			struct check c = read_bytes(m, m->trace, m->bytes, 1u << 20, &end, NULL);
 			m->trace[i] = old;
+			tried++;
 			errors += end == -EBADMSG || end == -EPROTO;
 			damages += c.damages != 0;
 			read += end == 0 && c.events <= m->bytes;
 		}
-	ok(errors && damages && errors + read == m->bytes * 3,
+	ok(errors && damages && errors + read == tried,
 	   "each byte changed: %zu errors, %zu traces with damage, and the reader always ends",
 	   errors, damages);
 	model_done(m);
