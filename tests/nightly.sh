@@ -27,6 +27,7 @@ if [ -z "${TESTS:-}" ]; then
 	EVERY=1 run "ended at any moment" -e '' tests/live/77-*.t
 	EVENTS=10000000 run "more events" -e '' tests/live/30-*.t
 	EVENTS=1000000 run "memory, for longer" -e '' tests/live/35-*.t
+	BUILDS=2 run "packages, twice" -e '' tests/packages/*.t
 	run "in speedscope" -e '' tests/browser/speedscope.t
 	FROZEN=all run "all that is refused" -e '' tests/cli/05-frozen-refusals.t
 	units=$(find "$O/asan/tests/unit" -type f -perm -u+x -name 'test_*')

@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# The Debian packages: two builds are equal, make install installs the same files; in a Debian 12
-# and a Debian 13 they are installed, used to build, trace and record programs, upgraded and purged.
+# The Debian packages: nothing of the folder in which they are built is in them, make install installs the
+# same files; in a Debian 12 and a Debian 13 they are installed, used to build, trace and record programs,
+# upgraded and purged. BUILDS=2, as in `make nightly`: they are built twice, and both are equal.
 # The test has a mount namespace of its own for its mounts.
 if [ -z "${EBT_OWN_MOUNTS:-}" ] && unshare -m true 2>/dev/null; then
 	EBT_OWN_MOUNTS=1 exec unshare -m "$0" "$@"
@@ -28,17 +29,17 @@ directories=(PREFIX=/usr LIBDIR="/usr/lib/$multiarch")
 # The test may be run by a make, whose options must not reach another.
 plain_make() { env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL -u MAKEOVERRIDES make "$@"; }
 
-# Two builds, in folders of different names.
+# In a folder of another name: the second one.
 git status --porcelain >"$TMP/tree.before"
 mkdir -p "$TMP/another/folder"
-TMPDIR=$TMP/another/folder packaging/deb.sh "$TMP/two" >"$TMP/two.log" 2>&1 &
+[ "${BUILDS:-1}" = 1 ] || TMPDIR=$TMP/another/folder packaging/deb.sh "$TMP/two" >"$TMP/two.log" 2>&1 &
 plain_make deb O="$TMP/one" >"$TMP/one.log" 2>&1
 ok $? "make deb builds packages in which lintian finds no error and no warning" ||
 	diag "$(<"$TMP/one.log")"
 wait $!
-ok $? "they are built a second time" || diag "$(<"$TMP/two.log")"
-[ -n "$(find "$TMP/one/deb" "$TMP/two" -name '*.changes')" ] || done_testing
-lap "two builds and lintian"
+ok $? "they are built a second time, if that is wanted" || diag "$(<"$TMP/two.log")"
+[ -n "$(find "$TMP/one/deb" -name '*.changes')" ] || done_testing
+lap "the build and lintian"
 debs=$TMP/one/deb
 names="ebtrace libebtrace-dev libebtrace-probes1 libebtrace1"
 version=$(sed -n 's/^VERSION := //p' Makefile)
@@ -50,11 +51,25 @@ done
 # shellcheck disable=SC2086
 is "$(cd "$debs" && echo *.deb)" "$(printf '%s\n' $wanted | LC_ALL=C sort | paste -sd' ')" \
 	"the packages, with debug symbols, of the version of the Makefile"
+# What a build has of its own: where it was, and when.
+mkdir "$TMP/contents"
+for deb in "$debs"/*.deb; do dpkg-deb -R "$deb" "$TMP/contents/${deb##*/}"; done
+# shellcheck disable=SC2016
+find "$TMP/contents" -type f -exec sh -c 'for file; do
+	case $file in
+	*.gz) zcat "$file" ;;
+	*.debug) objcopy --decompress-debug-sections "$file" "$file.plain" && cat "$file.plain" && rm "$file.plain" ;;
+	*) cat "$file" ;;
+	esac >"$0" && grep -qa "/ebtrace-deb\." "$0" && echo "$file"
+done' "$TMP/content" {} + >"$TMP/named"
+find "$TMP/contents" -name '*.debug' | grep -q . && [ ! -s "$TMP/named" ]
+ok $? "nothing in them has the name of the folder in which they are built" || diag "$(<"$TMP/named")"
+is "$(git grep -lwE '__(DATE|TIME|TIMESTAMP)__' -- '*.c' '*.h' '*.bpf.c')" "" "and no source has the time"
 different=
-for deb in "$debs"/*.deb; do
+[ "${BUILDS:-1}" = 1 ] || for deb in "$debs"/*.deb; do
 	cmp -s "$deb" "$TMP/two/${deb##*/}" || different+=" ${deb##*/}"
 done
-is "$different" "" "the packages of both builds are equal, byte by byte"
+is "$different" "" "the packages of all builds are equal, byte by byte"
 git status --porcelain >"$TMP/tree.after"
 cmp -s "$TMP/tree.before" "$TMP/tree.after"
 ok $? "the tree is as it was"
