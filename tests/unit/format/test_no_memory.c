@@ -111,9 +111,10 @@ static int make_mem(struct session *s, int fd, struct sink **ret)
 
 static int make(const char *name, struct session *s, int fd, struct sink **ret)
 {
+	bool json = !strcmp(name, "stat --json"); /* each line of which is a whole report */
 	struct stat_options so = {
-		.json = !strcmp(name, "stat --json"),
-		.interval_ns = 100,
+		.json = json,
+		.interval_ns = json ? 2000 : 100,
 		.blame = !strcmp(name, "stat --blame"),
 		.longest = 3,
 	};
