@@ -23,20 +23,25 @@ $3 == "end" {
 	while (depth[$1] && open[$1, depth[$1]] != $4) if (!(open[$1, depth[$1]--] in is_run)) leave($1, $2)
 	if (depth[$1] && !(open[$1, depth[$1]--] in is_run)) leave($1, $2)
 }
-function stopped(d, begin, end,    i, sum, x, y) {
-	for (i = 1; i <= n[d]; i++) {
-		x = b[d, i] > begin ? b[d, i] : begin
-		y = e[d, i] < end ? e[d, i] : end
-		if (y > x) sum += y - x
+# The time of all pauses before a moment; they are in order.
+function time_before(d, at,    low, high, i) {
+	low = 1
+	high = n[d] + 1
+	while (low < high) {
+		i = int((low + high) / 2)
+		if (e[d, i] > at) high = i
+		else low = i + 1
 	}
-	return sum
+	return sum[d, low - 1] + (low <= n[d] && at > b[d, low] ? at - b[d, low] : 0)
 }
+function stopped(d, begin, end) { return time_before(d, end) - time_before(d, begin) }
 END {
 	split("1 2 5 10 20 50 100 200 500 1000", ms, " ")
 	for (k = 1; k <= domains; k++) {
 		d = order[k]
 		to = d in until ? until[d] : last
 		if (stopping[d]) { b[d, ++n[d]] = since[d]; e[d, n[d]] = to }
+		for (i = 1; i <= n[d]; i++) sum[d, i] = sum[d, i - 1] + e[d, i] - b[d, i]
 		for (m = 1; m <= 10; m++) {
 			w = ms[m] * 1000000
 			if (from[d] + w > to) continue
