@@ -61,7 +61,7 @@ show_ocaml() {
 	dir=$(mktemp -d "$root/tmp/ebtrace.XXXXXX")
 	trap 'kill "${program:-}" 2>/dev/null; rm -rf "$tmp" "$dir"' EXIT
 	cp tests/ocaml/trees.ml "$dir"
-	chroot "$root" sh -c "cd /tmp/${dir##*/} && ocamlopt trees.ml -o trees" || return 1
+	chroot "$root" sh -c "cd /tmp/${dir##*/} && ocamlopt -I +unix unix.cmxa trees.ml -o trees" || return 1
 	chroot "$root" "/tmp/${dir##*/}/trees" 2 100000 >/dev/null 2>&1 &
 	program=$!
 	sleep 0.5

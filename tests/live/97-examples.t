@@ -36,10 +36,10 @@ xz -dc "$tree/tests/data/pagetrace/gcbig-p2-go122.pt.xz" >prog.pt
 echo 'for i in 1 2 3; do ./prog 1 20; done' >build.sh
 ls 1234.events >"$TMP/out" 2>&1
 ok $? "and the ring of a program that has ended"
-"$EXE" 2 1000000000 >/dev/null 2>&1 &
+"$EXE" 2 1000000000 4 >/dev/null 2>&1 &
 pid=$!
 children+=($pid)
-OCAML_RUNTIME_EVENTS_START=1 OCAML_RUNTIME_EVENTS_DIR=$TMP/rings "$EXE" 1 1000000000 >/dev/null 2>&1 &
+OCAML_RUNTIME_EVENTS_START=1 OCAML_RUNTIME_EVENTS_DIR=$TMP/rings "$EXE" 1 1000000000 4 >/dev/null 2>&1 &
 with_ring=$!
 children+=($with_ring)
 wait_for test -s "$TMP/rings/$with_ring.events"
@@ -60,7 +60,7 @@ for document in $documents; do
 		ours <"$TMP/typed/$number.cmd" >"$TMP/cmd"
 		# All processes are those of a namespace of their own.
 		if grep -qE 'ebtrace.* -a |ebtrace top --once --group' "$TMP/cmd"; then
-			{ printf '%q 1 1000000000 >/dev/null &\n' "$EXE"; cat "$TMP/cmd"; } >"$TMP/all"
+			{ printf '%q 1 1000000000 4 >/dev/null &\n' "$EXE"; cat "$TMP/cmd"; } >"$TMP/all"
 			printf 'unshare -pf --mount-proc bash -e %q\n' "$TMP/all" >"$TMP/cmd"
 		fi
 		timeout 120 bash -e -o pipefail "$TMP/cmd" >"$TMP/out" 2>"$TMP/err" </dev/null
@@ -70,6 +70,7 @@ for document in $documents; do
 done
 # The two that README names besides: the demonstration; `make check` runs this test.
 if [ -z "${DOCS:-}" ]; then
+	kill $pid $with_ring
 	(cd "$tree" && O=$O tests/demo.sh) >"$TMP/out" 2>&1
 	ok $? "README: make demo" || diag "$(tail -5 "$TMP/out")"
 	grep -q 'equal: every event is accounted for' "$TMP/out"
