@@ -97,10 +97,10 @@ events | jq -r 'select(.kind == "alloc") | .stack[]' | sed 's/:.*//' | sort -u >
 is "$(grep -cE '^(ZSTD_createCCtx|gzdopen|act_dlopen)@' "$TMP/frames")" 3 \
 	"functions of libraries that were loaded, and unloaded, have their names"
 
-# An estimate: 7 standard deviations of the samples.
-record_acts "small objects: the bytes that were asked for" small
+record_acts "small objects: the bytes that were asked for" few_small
 is "$("$ebt" mem --json --filter site=leak_small "$TMP/out.ctf" | jq -c '.totals.allocated | [.bytes, .low, .high] | unique')" \
 	"$(awk '{ print "[" $3 "]" }' "$TMP/want")" "which is what the report has as exact"
+# An estimate: 7 standard deviations of the samples.
 for act in small large; do
 record --rate 1e-3 -- "$allocs" $act
 read -r _ _ bytes <"$TMP/stdout"

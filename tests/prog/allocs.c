@@ -153,11 +153,21 @@ static NOINLINE void leak_small(size_t bytes)
 }
 
 /* Of sizes that are no multiples of a word. */
-static void act_small(void)
+static void small_objects(unsigned count)
 {
 	static const size_t sizes[] = {1, 7, 8, 20, 24, 33, 100};
-	for (unsigned i = 0; i < 140000; i++)
+	for (unsigned i = 0; i < count; i++)
 		leak_small(sizes[i % 7]);
+}
+
+static void act_small(void)
+{
+	small_objects(140000);
+}
+
+static void act_few_small(void)
+{
+	small_objects(14000);
 }
 
 static void *run_short(void *arg)
@@ -550,6 +560,7 @@ static const struct {
 	{"threads", act_threads},
 	{"large", act_large},
 	{"small", act_small},
+	{"few_small", act_few_small},
 	{"short", act_short},
 	{"fork", act_fork},
 	{"vfork", act_vfork},
