@@ -513,7 +513,28 @@ struct ebt_stack_choice {
 #define EBT_ROOM_SMALL	 1024
 #define EBT_ROOM_LARGE	 8192
 
-/* Records for which the ring buffer had no room, counted since load. */
+/*
+ * What is recorded under a budget. EVENTS: all. RINGS: what is in no ring of its process, as the
+ * tracer reads the rings. COUNTS: nothing; events that are in no ring are counted as dropped.
+ */
+enum ebt_level { EBT_LEVEL_EVENTS = 0, EBT_LEVEL_RINGS = 1, EBT_LEVEL_COUNTS = 2 };
+
+/* Hits of probes on one CPU, by kind; in_ring: those of markers of which a ring has the event. */
+enum ebt_hits_probe {
+	EBT_HITS_MARKER = 0,
+	EBT_HITS_RUNTIME = 1,
+	EBT_HITS_ALLOC = 2,
+	EBT_HITS_RUNTIME_ALLOC = 3,
+	EBT_HITS_PROBES = 4, /* a power of 2 */
+};
+#define EBT_HITS_CPUS 128 /* a power of 2; CPUs beyond it share those of others */
+struct ebt_hits {
+	uint64_t hits[EBT_HITS_PROBES];
+	uint64_t in_ring;
+	uint64_t reserved[3]; /* a cache line */
+};
+
+/* Records for which the ring buffer had no room, or the budget, counted since load. */
 struct ebt_dropped {
 	uint64_t in_ring;  /* events that are in a ring of their process too */
 	uint64_t nowhere;  /* events that are in no ring: lost */

@@ -48,7 +48,7 @@ static __always_inline void fill(struct ebt_alloc_record *rec, const void *ctx,
 static __always_inline int emit(void *ctx, const struct ebt_alloc_file *file,
 				const struct ebt_alloc_site *site)
 {
-	struct ebt_alloc_record *rec = bpf_ringbuf_reserve(&ebt_channel, sizeof(*rec), 0);
+	struct ebt_alloc_record *rec = channel_reserve(sizeof(*rec), EBT_NO_POS);
 	if (!rec) {
 		channel_drop_event(EBT_NO_POS);
 		return 0;
@@ -62,7 +62,7 @@ static __always_inline int emit_stack(const struct pt_regs *regs, const struct e
 				      const struct ebt_alloc_site *site)
 {
 	struct ebt_alloc_record *rec =
-		bpf_ringbuf_reserve(&ebt_channel, sizeof(*rec) + sizeof(struct c_stack_walk), 0);
+		channel_reserve(sizeof(*rec) + sizeof(struct c_stack_walk), EBT_NO_POS);
 	if (!rec) {
 		channel_drop_event(EBT_NO_POS);
 		return 0;
@@ -81,6 +81,7 @@ int ebt_alloc(struct pt_regs *regs)
 {
 	uint64_t cookie = bpf_get_attach_cookie(regs);
 	uint32_t key = (uint32_t)(cookie >> 16), index = cookie & (EBT_ALLOC_SITES - 1);
+	budget_hit(EBT_HITS_ALLOC, 0);
 	const struct ebt_alloc_file *file = bpf_map_lookup_elem(&ebt_alloc_files, &key);
 	if (!file)
 		return 0;

@@ -13,6 +13,7 @@
 #include <bpf/bpf_helpers.h>
 
 #include "abi.h"
+#include "budget.bpf.h"
 #include "clock.bpf.h"
 #include "pidns.bpf.h"
 
@@ -45,6 +46,13 @@ static __always_inline void channel_drop_event(uint64_t pos)
 		__sync_fetch_and_add(&ebt_dropped.nowhere, 1);
 	else
 		__sync_fetch_and_add(&ebt_dropped.in_ring, 1);
+}
+
+/* Room for the record of an event with this position in its ring, or EBT_NO_POS; NULL: there is
+ * none, or the budget leaves the event out. The bytes must be a compile-time constant. */
+static __always_inline void *channel_reserve(const uint64_t bytes, uint64_t pos)
+{
+	return budget_leaves(pos) ? 0 : bpf_ringbuf_reserve(&ebt_channel, bytes, 0);
 }
 
 /* For a record that has been reserved: what its thread has dropped is in this count. */

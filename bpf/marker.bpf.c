@@ -35,7 +35,7 @@ static __always_inline void fill(struct ebt_marker_record *rec, const struct pt_
 
 static __always_inline int emit(const struct pt_regs *regs, uint64_t cookie, uint64_t ts)
 {
-	struct ebt_marker_record *rec = bpf_ringbuf_reserve(&ebt_channel, sizeof(*rec), 0);
+	struct ebt_marker_record *rec = channel_reserve(sizeof(*rec), REGS_POS(regs));
 	if (!rec) {
 		channel_drop_event(REGS_POS(regs));
 		return 0;
@@ -65,13 +65,12 @@ static __always_inline int emit_end(const struct pt_regs *regs, uint64_t cookie,
 	struct pause *p = bpf_task_storage_get(&ebt_pauses, task, 0, 0);
 	if (!p || !pause_end(p, (uint32_t)REGS_ID(regs), task))
 		return emit(regs, cookie, ts);
-	if (stack_wanted_of_pause(p->begin_ts, ts) &&
+	if (stack_wanted_of_pause(p->begin_ts, ts) && !budget_leaves(REGS_POS(regs)) &&
 	    !stack_wanted(0, EBT_END, (uint32_t)REGS_ID(regs)))
 		stack_emit_c(regs, (uint32_t)(cookie >> 16), ts);
 
 	struct ebt_pause_counts *u;
-	struct ebt_marker_record *rec =
-		bpf_ringbuf_reserve(&ebt_channel, sizeof(*rec) + sizeof(*u), 0);
+	struct ebt_marker_record *rec = channel_reserve(sizeof(*rec) + sizeof(*u), REGS_POS(regs));
 	if (!rec) {
 		channel_drop_event(REGS_POS(regs));
 		return 0;
@@ -90,7 +89,7 @@ static __always_inline int emit_end(const struct pt_regs *regs, uint64_t cookie,
 static __always_inline int emit_payload(const struct pt_regs *regs, uint64_t cookie, uint64_t ts,
 					const uint32_t room, uint64_t bytes)
 {
-	struct ebt_marker_record *rec = bpf_ringbuf_reserve(&ebt_channel, sizeof(*rec) + room, 0);
+	struct ebt_marker_record *rec = channel_reserve(sizeof(*rec) + room, REGS_POS(regs));
 	if (!rec) {
 		channel_drop_event(REGS_POS(regs));
 		return 0;
@@ -182,6 +181,8 @@ SEC("uprobe")
 int ebt_marker(struct pt_regs *regs)
 {
 	uint64_t cookie = bpf_get_attach_cookie(regs);
+	budget_hit(EBT_HITS_MARKER,
+		   (uint16_t)cookie < EBT_SITE_CONTROL && REGS_POS(regs) != EBT_NO_POS);
 	if (ebt_everyone && (uint32_t)(cookie >> 16) == EBT_NO_SLOT && find_slot(&cookie))
 		return 0;
 	uint64_t ts = clock_of_program(REGS_TS(regs));
@@ -189,7 +190,7 @@ int ebt_marker(struct pt_regs *regs)
 
 	if (ebt_counting && site < EBT_SITE_CONTROL)
 		return count(regs, cookie, ts);
-	if (stack_wanted(0, site, (uint32_t)REGS_ID(regs)))
+	if (stack_wanted(0, site, (uint32_t)REGS_ID(regs)) && !budget_leaves(REGS_POS(regs)))
 		stack_emit_c(regs, (uint32_t)(cookie >> 16), ts);
 	if (site == EBT_BEGIN)
 		return emit_begin(regs, cookie, ts);

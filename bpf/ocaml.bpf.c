@@ -206,7 +206,7 @@ static __always_inline void emit_stack(const struct pt_regs *regs, uint64_t cook
 static __always_inline int emit(const struct pt_regs *regs, uint64_t ts, uint16_t site,
 				uint16_t kind, const struct thread *t)
 {
-	struct ebt_ocaml_record *rec = bpf_ringbuf_reserve(&ebt_channel, sizeof(*rec), 0);
+	struct ebt_ocaml_record *rec = channel_reserve(sizeof(*rec), EBT_NO_POS);
 	if (!rec) {
 		channel_drop_event(EBT_NO_POS);
 		return 0;
@@ -225,8 +225,7 @@ static __always_inline int emit_pause(const struct pt_regs *regs, uint64_t ts,
 				      struct task_struct *task)
 {
 	struct ebt_pause_counts *u;
-	struct ebt_ocaml_record *rec =
-		bpf_ringbuf_reserve(&ebt_channel, sizeof(*rec) + sizeof(*u), 0);
+	struct ebt_ocaml_record *rec = channel_reserve(sizeof(*rec) + sizeof(*u), EBT_NO_POS);
 	if (!rec) {
 		channel_drop_event(EBT_NO_POS);
 		return 0;
@@ -276,8 +275,7 @@ static __always_inline int emit_user(const struct pt_regs *regs, uint64_t ts,
 		channel_drop_event(EBT_NO_POS);
 		return 0;
 	}
-	struct ebt_ocaml_record *rec =
-		bpf_ringbuf_reserve(&ebt_channel, sizeof(*rec) + EBT_ROOM_NAME, 0);
+	struct ebt_ocaml_record *rec = channel_reserve(sizeof(*rec) + EBT_ROOM_NAME, EBT_NO_POS);
 	if (!rec) {
 		channel_drop_event(EBT_NO_POS);
 		return 0;
@@ -301,7 +299,7 @@ static __always_inline int is_chosen(const struct pt_regs *regs, uint64_t cookie
 				     const struct thread *t)
 {
 	uint32_t id = (uint32_t)REGS_CALL_0(regs);
-	if (!ebt_stacks_on)
+	if (!ebt_stacks_on || budget_leaves(EBT_NO_POS))
 		return 0;
 	switch ((uint8_t)cookie) {
 	case EBT_OCAML_BEGIN:
@@ -383,6 +381,7 @@ SEC("uprobe")
 int ebt_ocaml_function(struct pt_regs *regs)
 {
 	uint64_t cookie = bpf_get_attach_cookie(regs);
+	budget_hit(EBT_HITS_RUNTIME, 0);
 	/* Time stamp first, then the reservation: records of a domain are in order of both. */
 	uint64_t ts = clock_now();
 	struct task_struct *task = bpf_get_current_task_btf();
@@ -404,7 +403,8 @@ int ebt_ocaml_function(struct pt_regs *regs)
 	int pause_ends = (uint8_t)cookie == EBT_OCAML_END && known &&
 			 pause_end(&known->pause, (uint32_t)REGS_CALL_0(regs), task);
 	if (is_chosen(regs, cookie, &t) ||
-	    (pause_ends && stack_wanted_of_pause(known->pause.begin_ts, ts)))
+	    (pause_ends && stack_wanted_of_pause(known->pause.begin_ts, ts) &&
+	     !budget_leaves(EBT_NO_POS)))
 		emit_stack(regs, cookie, ts, &t);
 	switch ((uint8_t)cookie) {
 	case EBT_OCAML_BEGIN:

@@ -197,7 +197,7 @@ static __always_inline void emit(const struct hit *h, uint64_t ts, uint16_t site
 				 const uint64_t arg[4])
 {
 	struct ebt_alloc_record *rec =
-		bpf_ringbuf_reserve(&ebt_channel, sizeof(*rec) + sizeof(struct ocaml_walk), 0);
+		channel_reserve(sizeof(*rec) + sizeof(struct ocaml_walk), EBT_NO_POS);
 	if (!rec) {
 		channel_drop_event(EBT_NO_POS);
 		return;
@@ -399,6 +399,7 @@ int ebt_ocaml_alloc(struct pt_regs *regs)
 	uint64_t first = REGS_CALL_0(regs), second = REGS_CALL_1(regs), third = REGS_CALL_2(regs);
 	/* The verifier refuses a load from a register of the context that is chosen at run time. */
 	asm volatile("" : "+r"(first), "+r"(second), "+r"(third));
+	budget_hit(EBT_HITS_RUNTIME_ALLOC, 0);
 	uint32_t key = (uint32_t)(cookie >> 16), function = cookie & 0xffff;
 	struct ocaml_turn *t = NULL;
 	uint64_t state = 0, weight = 0;

@@ -209,7 +209,7 @@ static __always_inline void emit(struct thread *t, struct task_struct *task,
 				 struct task_struct *before, uint64_t from, uint64_t ts,
 				 uint64_t run_delay)
 {
-	struct ebt_offcpu_record *rec = bpf_ringbuf_reserve(&ebt_channel, sizeof(*rec), 0);
+	struct ebt_offcpu_record *rec = channel_reserve(sizeof(*rec), EBT_NO_POS);
 	faults_leave_out(task, ts - from);
 	if (!rec) {
 		channel_drop_event(EBT_NO_POS);
@@ -434,7 +434,7 @@ int ebt_offcpu_flush(uint64_t *ctx)
 		emit_late(t, task, now);
 	if (!from || task->on_cpu || __sync_val_compare_and_swap(&t->from, from, now) != from)
 		return 0;
-	struct ebt_offcpu_record *rec = bpf_ringbuf_reserve(&ebt_channel, sizeof(*rec), 0);
+	struct ebt_offcpu_record *rec = channel_reserve(sizeof(*rec), EBT_NO_POS);
 	faults_leave_out(task, now - from);
 	if (!rec) {
 		channel_drop_event(EBT_NO_POS);

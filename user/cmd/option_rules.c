@@ -27,6 +27,7 @@
 	X(MARKERS, e->markers.count)                                                           \
 	X(MANY, e->markers.many)                                                               \
 	X(COUNTERS, e->mode == MODE_COUNTERS)                                                  \
+	X(PROBES_ALONE, engine_probes_alone(e))                                                \
 	X(MMU, o->mmu)                                                                         \
 	X(SELECTS, e->glob_count || e->domain_count || e->thread_count)                        \
 	X(RING_DIR, e->ring_dir)                                                               \
@@ -53,7 +54,8 @@
 	X(COMPARES, o->compares)                                                               \
 	X(CHILDREN, o->children)                                                               \
 	X(RATE, o->rate > 0)                                                                   \
-	X(KERNEL, o->kernel)
+	X(KERNEL, o->kernel)                                                                   \
+	X(BUDGET, engine_has_budget(e))
 
 #define X(fact, holds) fact,
 enum { FACTS(X) };
@@ -101,6 +103,10 @@ static const struct rule {
 	 "--snapshot"},
 	{OPTS_STAT, IS(COUNTERS) | IS(SELECTS), 0, 0,
 	 "--mode counters counts all events: it excludes --event, --domain and --tid"},
+	{RUN, IS(BUDGET), IS(SNAPSHOT) | IS(PAGES) | IS(PROBES_ALONE), 0,
+	 "--cpu and --memory choose what is recorded of a run: they exclude --snapshot, --pages "
+	 "and "
+	 "--mode probes and counters"},
 	{RUN, IS(SNAPSHOT), 0, IS(PIDS), "--snapshot needs a running process: -p PID"},
 	{RUN, IS(STACK), IS(FILES) | IS(SNAPSHOT), 0,
 	 "--stack needs processes that run: -p PID, or -- PROGRAM"},

@@ -75,6 +75,7 @@ static const struct option_argument of_time_form = {"HOW", WORDS("start", "delta
 static const struct option_argument of_per = {"WHAT", WORDS("run", "time", "alloc"), false};
 static const struct option_argument of_duration = {"TIME", OPTION_VALUE, NULL, false};
 static const struct option_argument of_size = {"SIZE", OPTION_VALUE, NULL, false};
+static const struct option_argument of_percent = {"PERCENT", OPTION_VALUE, NULL, false};
 static const struct option_argument of_number = {"N", OPTION_VALUE, NULL, false};
 static const struct option_argument of_tid = {"TID", OPTION_VALUE, NULL, false};
 static const struct option_argument of_glob = {"GLOB", OPTION_VALUE, NULL, false};
@@ -257,6 +258,13 @@ const struct option_row option_rows[] = {
 	{RUN | OPTS_PAGES | OPTS_MEM_RECORD, "bpf-buffer", OPT_BPF_BUFFER, &of_size,
 	 "Size of the BPF ring buffer, a power of two; default 16M", 4,
 	 INTO(POWER, engine.bpf_buffer_bytes, .least = "4K", .most = "1G", .is_live = true)},
+	{RUN, "cpu", OPT_CPU, &of_percent,
+	 "Share of one CPU that tracing may take, that of the probes in the programs included: 5%; "
+	 "above it less is recorded, which is said and counted, until it is cheap again",
+	 4, INTO(SHARE, engine.cpu_share, .is_live = true)},
+	{RUN, "memory", OPT_MEMORY, &of_size,
+	 "Memory that ebtrace may take: 100M; above it less is recorded, likewise", 4,
+	 INTO(SIZE, engine.memory_bytes, .least = "1M", .is_live = true)},
 	{RUN, "attach", OPT_ATTACH, &of_attach,
 	 "auto, multi (one link a file), perf (one link a site)", 4,
 	 INTO(WORD, engine.attach, .is_live = true)},
@@ -367,6 +375,15 @@ static long parse_number(struct argp_state *st, const char *text, long min, long
 	return v;
 }
 
+static double parse_share(struct argp_state *st, const char *text)
+{
+	char *end;
+	double v = strtod(text, &end);
+	if (end == text || (*end && strcmp(end, "%")) || !(v >= 0.01 && v <= 1e6))
+		refuse(st, "'%s' is not a share of a CPU (like 5%%, 0.5%%, 150%%)", text);
+	return v / 100;
+}
+
 static double parse_rate(struct argp_state *st, const char *text)
 {
 	char *end;
@@ -436,6 +453,9 @@ static void put(struct argp_state *st, const struct option_row *r, const char *a
 		break;
 	case INTO_NUMBER:
 		*(uint32_t *)at = (uint32_t)parse_number(st, arg, f->min, f->max);
+		break;
+	case INTO_SHARE:
+		*(double *)at = parse_share(st, arg);
 		break;
 	case INTO_RATE:
 		*(double *)at = parse_rate(st, arg);

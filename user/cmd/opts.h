@@ -71,6 +71,8 @@ enum {
 	OPT_KERNEL,
 	OPT_USAGE,
 	OPT_MANY,
+	OPT_CPU,
+	OPT_MEMORY,
 };
 
 #define OPTION_ROWS_MAX 128
@@ -105,6 +107,7 @@ enum option_into {
 	INTO_TEXTS,  /* const char **, one more */
 	INTO_WORD,   /* an enum: the number of the word */
 	INTO_NUMBER, /* uint32_t, from min to max */
+	INTO_SHARE,  /* double, a percentage above 0 */
 	INTO_RATE,   /* double, above 0 and at most 1 */
 	INTO_TIME,   /* uint64_t, ns */
 	INTO_MOMENT, /* struct moment, since the begin */

@@ -26,6 +26,11 @@ bool engine_watermarks(const struct engine_options *o)
 	return mode == MODE_WATERMARK || (mode == MODE_AUTO && counts);
 }
 
+bool engine_has_budget(const struct engine_options *o)
+{
+	return o->cpu_share > 0 || o->memory_bytes;
+}
+
 bool engine_probes_alone(const struct engine_options *o)
 {
 	enum engine_mode mode = engine_mode(o);

@@ -65,6 +65,8 @@ struct engine_options {
 	const char **span_globs; /* of spans that another module waits for; the filter notes them */
 	unsigned span_glob_count;
 	uint64_t stack_pause_ns; /* and at the ends of pauses that last so long; 0: none */
+	double cpu_share;	 /* the budget: of one CPU, 0.05 are 5 %; 0: none */
+	uint64_t memory_bytes;	 /* likewise */
 	bool counts;		 /* the report counts events: thread and CPU do not matter */
 	/* What is read is shown to a person: where there are many processes and rings, those that
 	 * do little are looked at the less often. */
@@ -90,6 +92,8 @@ size_t engine_buffer_bytes(const struct engine_options *o);
 enum engine_mode engine_mode(const struct engine_options *o);
 /* True if markers only wake the reader of rings. */
 bool engine_watermarks(const struct engine_options *o);
+/* True if less is recorded where tracing costs too much. */
+bool engine_has_budget(const struct engine_options *o);
 /* True if no ring is read: probes alone have the events. */
 bool engine_probes_alone(const struct engine_options *o);
 /* True if a probe sees each event, whether or not a ring has it. */

@@ -71,7 +71,9 @@ static void report_wrapped(const struct engine *e)
 {
 	const struct engine_options *o = e->options;
 	struct totals totals = session_run_totals(e->session);
-	if (!totals.lost_words)
+	/* What was left out under the budget is no matter of larger rings. */
+	uint64_t words = totals.lost_words - e->session->left_words;
+	if (totals.lost_words <= e->session->left_words)
 		return;
 	char larger[LARGER_BYTES];
 	bool markers;
@@ -79,7 +81,7 @@ static void report_wrapped(const struct engine *e)
 	messages_at(&e->session->messages, LOG_NORMAL,
 		    "a ring was overwritten before it was read (%" PRIu64
 		    " word%s); for larger rings, start the program with %s%s",
-		    totals.lost_words, plural(totals.lost_words), larger,
+		    words, plural(words), larger,
 		    !markers || engine_mode(o) != MODE_RING ? ""
 		    : geteuid()				    ? ", or use --mode watermark as root"
 							    : ", or use --mode watermark");

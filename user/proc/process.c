@@ -17,6 +17,8 @@
 
 #define CHILDREN_MAX (64u << 20) /* 4 million pids of at most 8 bytes, and as much again */
 #define MAX_THREADS  4096	 /* that are examined */
+#define LEAST_LIMIT  16384u	 /* of processes, whatever /proc has */
+#define MOST_PIDS    (4u << 20)	 /* the kernel's own limit */
 #define PF_KTHREAD   0x00200000	 /* include/linux/sched.h; field 9 of stat */
 
 ssize_t process_read(pid_t pid, const char *name, void *ret, size_t n)
@@ -78,7 +80,9 @@ static int parse_stat(const char *stat, struct process_stat *ret)
 	skip_fields(&at, 4);
 	p.user_ticks = take_number(&at);
 	p.system_ticks = take_number(&at);
-	skip_fields(&at, 4);
+	p.waited_ticks = take_number(&at);
+	p.waited_ticks += take_number(&at);
+	skip_fields(&at, 2);
 	p.threads = (uint32_t)take_number(&at);
 	skip_fields(&at, 1);
 	if (*at < '0' || *at > '9')
@@ -252,6 +256,21 @@ pid_t process_outer_thread(pid_t pid, pid_t inner)
 	if (tasks)
 		closedir(tasks);
 	return found;
+}
+
+static uint32_t read_limit(const char *path)
+{
+	char text[32];
+	file_read_text(path, text, sizeof(text));
+	unsigned long n = strtoul(text, NULL, 10);
+	return n < LEAST_LIMIT ? LEAST_LIMIT : n > MOST_PIDS ? MOST_PIDS : (uint32_t)n;
+}
+
+uint32_t process_limit(void)
+{
+	uint32_t threads = read_limit("/proc/sys/kernel/threads-max");
+	uint32_t pids = read_limit("/proc/sys/kernel/pid_max");
+	return threads < pids ? threads : pids;
 }
 
 pid_t process_parent(pid_t pid)

@@ -39,6 +39,7 @@ struct process_stat {
 	pid_t parent;
 	uint64_t flags; /* PF_... of include/linux/sched.h */
 	uint64_t user_ticks, system_ticks, start_ticks;
+	uint64_t waited_ticks; /* CPU time of children that it has waited for, and of theirs */
 	uint32_t threads;
 	uint64_t vm_bytes; /* of its address space */
 };
@@ -83,6 +84,9 @@ bool process_has_one_thread(pid_t pid);
 
 /* The process that it is a child of; 0: none, or it cannot be read. */
 pid_t process_parent(pid_t pid);
+
+/* As many processes and threads as there may be at a time; 16,384 at least. */
+uint32_t process_limit(void);
 
 /* Calls fn for each process that there is, by pid, until it returns non-zero, which is then
  * returned. -EMFILE, -ENFILE or -ENOMEM if none could be listed. */

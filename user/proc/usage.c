@@ -45,6 +45,11 @@ uint64_t usage_start_ns(const struct process_stat *stat)
 	return ticks_ns(stat->start_ticks);
 }
 
+uint64_t usage_waited_ns(const struct process_stat *stat)
+{
+	return ticks_ns(stat->waited_ticks);
+}
+
 void usage_of(pid_t pid, const struct process_stat *stat, struct usage *ret)
 {
 	struct usage u = {.user_ns = ticks_ns(stat->user_ticks),

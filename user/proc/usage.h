@@ -28,6 +28,8 @@ uint64_t usage_whole_ticks_ns(uint64_t ns);
 int usage_read(pid_t pid, struct usage *ret);
 /* When a process began, on CLOCK_BOOTTIME. */
 uint64_t usage_start_ns(const struct process_stat *stat);
+/* The CPU time of children that it has waited for, and of theirs. */
+uint64_t usage_waited_ns(const struct process_stat *stat);
 /* The usage of a process without its peak memory. stat: of the process, just read. */
 void usage_of(pid_t pid, const struct process_stat *stat, struct usage *ret);
 

@@ -47,6 +47,7 @@ struct session {
 	struct frames *frames;
 	struct stacks *stacks;
 	uint32_t max_stack;   /* functions of a stack that formats show beside an event; 0: all */
+	uint64_t left_words;  /* of rings, not read for the budget; among the lost ones */
 	uint64_t deep_frames; /* in deep backtraces that were read (memtrace_stacks.h) */
 	struct tally_reader tallies;   /* of numbers that were counted in place of events */
 	struct session_tables *tables; /* private */

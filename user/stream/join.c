@@ -498,6 +498,35 @@ static int note_loss(struct join *j, const struct ebt_event *lost)
 	return 0;
 }
 
+/* One whose size is known: up to its ordinal. */
+static bool is_sized_loss(const struct ebt_event *ev)
+{
+	return ev->kind == EBT_LOST && ev->flags & EBT_F_SEQ;
+}
+
+/* What was delivered in spite of it does not count. A ring of another life knows nothing of it. */
+static int deliver_sized_loss(struct join *j, struct ebt_event *ev)
+{
+	struct join_ring *r = find_ring(j, ev);
+	if (!r)
+		return -ENOMEM;
+	uint32_t missing = ev->seq - (uint32_t)r->next;
+	bool is_of_life = r->flags & RING_STARTED && !(r->flags & (RING_STALE | RING_BEHIND));
+	ev->flags &= (uint16_t)~EBT_F_SEQ;
+	if (is_of_life && (int32_t)missing <= 0)
+		return 0;
+	if (is_of_life && missing <= ev->arg[0]) {
+		ordinals_skip(&r->past->ordinals, r->next, missing);
+		r->next += missing;
+		r->last_pos = EBT_NO_POS;
+		r->past->missing.events += missing;
+		r->past->missing.words += ev->arg[1];
+		ev->arg[0] = missing;
+	}
+	keep(j, ev);
+	return 0;
+}
+
 /* True if the other source may have a record of the same event. */
 static inline bool may_have_partner(const struct ebt_event *ev)
 {
@@ -536,6 +565,11 @@ static int take(struct join *j, struct ebt_event *ev, struct ebt_event **held)
 		*held = NULL;
 		keep(j, ev);
 		return err;
+	}
+	if (is_sized_loss(ev)) {
+		int err = settle(j, *held);
+		*held = NULL;
+		return err ? err : deliver_sized_loss(j, ev);
 	}
 	bool is_loss = is_ring_loss(ev);
 	if (is_loss && !(ev->flags & EBT_F_FIRST))

@@ -39,6 +39,7 @@ static void *bpf_task_storage_get(void *map, struct task_struct *of, void *value
 #pragma GCC diagnostic ignored "-Wconversion"
 #pragma GCC diagnostic ignored "-Wmissing-prototypes"
 #define const /* the test sets them, where the tracer does it before it loads the programs */
+#include "bpf/budget.bpf.h"
 #include "bpf/phases.bpf.h"
 #undef const
 #include "bpf/marker.bpf.c"
@@ -234,6 +235,40 @@ static void check_counts(void)
 	no_storage = false;
 }
 
+/* A hit, and what it leaves: 1 a record, 2 one dropped in a ring, 4 in no ring. */
+static int outcome(uint16_t site, const struct pt_regs *regs)
+{
+	struct ebt_dropped before = ebt_dropped;
+	const struct ebt_marker_record *rec = hit(site, regs);
+	return (rec != NULL) + 2 * (ebt_dropped.in_ring == before.in_ring + 1) +
+	       4 * (ebt_dropped.nowhere == before.nowhere + 1);
+}
+
+static void check_budget(void)
+{
+	struct pt_regs alone = in_ring;
+	alone.r9 = EBT_NO_POS;
+	ebt_level = EBT_LEVEL_COUNTS;
+	ok(outcome(EBT_UNIT, &in_ring) == 1, "without a budget the level is of no meaning");
+	ok(!ebt_hits[CPU].hits[EBT_HITS_MARKER], "and hits are not counted");
+	ebt_budgeted = 1;
+	ebt_level = EBT_LEVEL_EVENTS;
+	ok(outcome(EBT_UNIT, &in_ring) == 1 && outcome(EBT_UNIT, &alone) == 1,
+	   "the first level records all");
+	ebt_level = EBT_LEVEL_RINGS;
+	ok(outcome(EBT_UNIT, &in_ring) == 2 && outcome(EBT_UNIT, &alone) == 1,
+	   "the second one leaves to the ring what it has");
+	ebt_level = EBT_LEVEL_COUNTS;
+	ok(outcome(EBT_UNIT, &in_ring) == 2 && outcome(EBT_UNIT, &alone) == 4 &&
+		   outcome(EBT_END, &alone) == 4,
+	   "the last one counts each event as dropped");
+	ok(outcome(EBT_SITE_RING_START, &in_ring) == 1, "what is no event is recorded at each");
+	ok(ebt_hits[CPU].hits[EBT_HITS_MARKER] == 8 && ebt_hits[CPU].in_ring == 3,
+	   "hits are counted, and those of which a ring has the event");
+	ebt_budgeted = 0;
+	ebt_level = EBT_LEVEL_EVENTS;
+}
+
 int main(void)
 {
 	check_counts();
@@ -264,5 +299,6 @@ int main(void)
 	check_control(EBT_SITE_WATERMARK, true);
 	check_control(EBT_SITE_RING_REQUEST, false);
 	check_drops();
+	check_budget();
 	return tap_done();
 }

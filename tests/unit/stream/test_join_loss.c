@@ -235,6 +235,56 @@ static void test_loss_beside(void)
 	end();
 }
 
+/* A loss up to an ordinal, which the ring counts itself. */
+static void push_sized(uint32_t seq, uint64_t ts, uint64_t events, uint64_t words)
+{
+	struct ebt_event lost = event(R, seq, ts);
+	lost.kind = EBT_LOST;
+	lost.flags = R | EBT_F_SEQ;
+	lost.arg[0] = events;
+	lost.arg[1] = words;
+	join_events(join, &lost, 1);
+}
+
+static void test_sized_loss(void)
+{
+	begin();
+	push(R, 0, 10);
+	push_sized(5, 20, 4, 8);
+	is(outs, 2, "a loss up to an ordinal is emitted at once, behind the event that was held");
+	ok(out[1].kind == EBT_LOST && out[1].arg[0] == 4 && !(out[1].flags & EBT_F_SEQ),
+	   "with its events, and without its ordinal");
+	push_sized(9, 30, 4, 8);
+	push(R, 10, 40);
+	join_flush(join);
+	is(session->totals.lost_events, 9,
+	   "the next event reports what is missing behind it alone");
+	push(B | EBT_F_LATE, 3, 40);
+	join_flush(join);
+	is(session->totals.lost_events, 8, "one that comes late all the same is lost no more");
+	end();
+
+	begin();
+	push(R, 0, 10);
+	for (uint32_t i = 1; i < 4; i++)
+		push(B, i, 10 + i);
+	push_sized(5, 20, 4, 8);
+	join_flush(join);
+	is(session->totals.lost_events, 1, "what BPF has seen of it is not lost");
+	push_sized(4, 21, 4, 8);
+	is(session->totals.lost_events, 1, "and where that is all of it there is no loss");
+	end();
+
+	begin();
+	push(R, 0, 10);
+	push_sized(1000, 20, 4, 8);
+	push(R, 1, 21);
+	join_flush(join);
+	ok(outs == 3 && session->totals.lost_events == 4 && out[2].kind == EBT_BEGIN,
+	   "a loss of another life of the ring changes nothing in this one");
+	end();
+}
+
 int main(void)
 {
 	test_hole();
@@ -242,5 +292,6 @@ int main(void)
 	test_give_back_to_past();
 	test_window();
 	test_loss_beside();
+	test_sized_loss();
 	return tap_done();
 }

@@ -143,6 +143,34 @@ static bool report_gap(struct ring_decoder *d, uint64_t header, uint64_t ts, str
 	return true;
 }
 
+bool ring_decoder_report(struct ring_decoder *d, const uint64_t *ordinals, uint64_t ts,
+			 struct ebt_event *ev)
+{
+	bool known = d->counted && ordinals && !d->resumed;
+	uint64_t seq = known ? ebt_ring_event_header(0, 0, 0, 0, (uint32_t)*ordinals) : 0;
+	if (!known && !d->gap)
+		return false;
+	/* The header is the program's, and may be wrong: the next record reports what it can. */
+	if (known && is_impossible(d, seq))
+		return false;
+	if (known)
+		return report_gap(d, seq, ts, ev);
+	*ev = d->blank;
+	ev->flags &= ~EBT_F_SEQ;
+	ev->kind = EBT_LOST;
+	ev->ts = ts < d->last_ts ? d->last_ts : ts;
+	EBT_LOST_SINCE(ev) = d->last_ts;
+	if (!d->last_ts)
+		ev->flags |= EBT_F_NO_SINCE;
+	ev->arg[0] = EBT_LOST_UNCOUNTED;
+	ev->arg[1] = d->gap_words;
+	d->lost_words += d->gap_words;
+	d->resumed |= d->counted;
+	d->gap = d->gap_history = false;
+	d->gap_words = 0;
+	return true;
+}
+
 /* The record itself is believed, from its ordinal on; words known to be lost are still reported. */
 static void report_bad_seq(struct ring_decoder *d, uint64_t pos, uint64_t header,
 			   struct ebt_event *ev)

@@ -49,6 +49,13 @@ void ring_decoder_init(struct ring_decoder *d, uint32_t domain, uint32_t ring_wo
 
 /* The `words` words before the next ones decoded were overwritten unread; adds up. */
 void ring_decoder_gap(struct ring_decoder *d, uint64_t words, bool history);
+/*
+ * The loss that is due before the next event is to be reported now, at ts, into *ev. ordinals: those
+ * that the ring has used up to the next event at least, if they are known: then all of these events
+ * are lost, and the next one reports those behind them. False: nothing is lost.
+ */
+bool ring_decoder_report(struct ring_decoder *d, const uint64_t *ordinals, uint64_t ts,
+			 struct ebt_event *ev);
 /* The `words` words before the next ones decoded could not be read; adds up. `offset` in the file
  * and `pos` are those of the first word. */
 void ring_decoder_damage(struct ring_decoder *d, uint64_t offset, uint64_t words, uint64_t pos);

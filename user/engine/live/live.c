@@ -10,6 +10,7 @@
 #include "base/ending.h"
 #include "engine/damage.h"
 #include "engine/guest.h"
+#include "engine/live/budget_watch.h"
 #include "engine/live/everyone.h"
 #include "engine/live/interval.h"
 #include "engine/live/probing.h"
@@ -56,6 +57,7 @@ struct live {
 	struct recording_rings larger; /* its rings */
 	bool has_program;
 	struct interval interval;
+	struct budget_watch budget;
 	uint64_t stop_ns, not_yet_until_ns;
 };
 
@@ -264,7 +266,10 @@ static int trace(struct live *t)
 	scan_begin(&t->scan, t->loop, t->everyone, t->traced, t->files, &t->probing,
 		   t->has_program);
 	begin_realtime(t);
+	budget_watch_begin(&t->budget, t->engine, t->loop, t->probing.source, t->rings,
+			   program_of(t));
 	err = loop_run(t->loop, step, t);
+	budget_watch_end(&t->budget, t->loop);
 	realtime_end(&t->realtime);
 	loop_timer_clear(t->loop, &t->realtime_timer);
 	scan_end(&t->scan);

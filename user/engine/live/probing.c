@@ -175,6 +175,7 @@ probing_begin(struct probing *p, const struct engine *e, bool record, struct ins
 		.ring_request =
 			engine_probes_alone(o) || o->all ? RING_REQUEST_NEVER : o->ring_request,
 		.coarse = o->frugal,
+		.budgeted = engine_has_budget(o),
 		.no_ring = engine_probes_alone(o),
 		.own_ring_ns = record ? RING_START_NS : 0,
 		.runtime = o->runtime,

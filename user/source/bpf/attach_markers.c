@@ -23,6 +23,7 @@ struct file_markers {
 	pid_t pid;
 	int fd;
 	bool filtered; /* a thread runs under a seccomp filter */
+	bool lean;     /* its ring has the events */
 };
 
 struct marker {
@@ -120,9 +121,10 @@ static const struct marker *wanted_marker(const struct file_markers *of, const c
 {
 	bool spare = of->filtered && of->env->plan->ring_request != RING_REQUEST_ALWAYS &&
 		     !of->env->plan->everyone;
+	bool by_ring = of->lean || (of->env->plan->yield == PROBE_WATERMARKS && !spare);
 	const struct marker *m = find_marker(name);
 	if (of->env->plan->allocs_only || of->env->plan->yield == PROBE_NOTHING ||
-	    (m && m->event && of->env->plan->yield == PROBE_WATERMARKS && !spare))
+	    (m && m->event && by_ring))
 		return NULL;
 	if (m && is_left_out(of->env, m))
 		return NULL;
@@ -172,6 +174,11 @@ static int plan(void *state, bool shared, struct attach_plan *ret)
 	return site ? 0 : -ENOMEM;
 }
 
+static void set_lean(void *state, bool lean)
+{
+	((struct file_markers *)state)->lean = lean;
+}
+
 /* The sites are the file's; a filter that was installed since they were attached is not. */
 static bool survives_exec(void *state)
 {
@@ -188,6 +195,7 @@ const struct attacher attach_markers = {
 	.update = update,
 	.is_shareable = is_shareable,
 	.plan = plan,
+	.set_lean = set_lean,
 	.survives_exec = survives_exec,
 	.end = free,
 };

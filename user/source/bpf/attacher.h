@@ -58,6 +58,9 @@ struct attach_env {
 	/* Called before a file is shared: false if a process that is not traced runs it, and so
 	 * would pay for the probes. NULL: that does not matter. */
 	bool (*is_ours)(void *ctx, uint64_t dev, uint64_t inode);
+	/* Events that a process's own ring has, too, are left out of links of its own: see
+	 * attacher.set_lean. */
+	bool lean;
 	bool stacks;		   /* events get their stacks */
 	uint32_t alloc_sites;	   /* of them that were planned so far */
 	uint32_t unprepared_sites; /* of these, in programs without such markers */
@@ -112,6 +115,8 @@ struct attacher {
 	bool (*is_shareable)(const void *state);
 	/* 0, also with no sites, or -errno. */
 	int (*plan)(void *state, bool shared, struct attach_plan *ret);
+	/* Whether plan() leaves out what a ring of the process has, too. NULL: nothing is. */
+	void (*set_lean)(void *state, bool lean);
 	void (*unplan)(struct attach_env *env, uint32_t key); /* before a link goes; may be NULL */
 	/* The process has called exec: false if the file needs another plan. */
 	bool (*survives_exec)(void *state);

@@ -409,7 +409,6 @@ static void set_pages(struct bpf_source *s)
 static struct attach_env env_of(struct bpf_source *s)
 {
 	const struct probe_plan *opt = &s->opt;
-	unsigned has = bpf_kernel_features(s->kernel);
 	return (struct attach_env){
 		.messages = &s->session->messages,
 		.set = set_table,
@@ -419,7 +418,7 @@ static struct attach_env env_of(struct bpf_source *s)
 		.share = !opt->no_follow && s->counts.multi,
 		/* What a program of ours starts comes and goes too fast for links of its own. */
 		.is_ours = opt->hold || opt->everyone ? NULL : is_ours,
-		.stacks = opt->stacks && (has >> BPF_STACKS & 1),
+		.stacks = opt->stacks && (bpf_kernel_features(s->kernel) >> BPF_STACKS & 1),
 		.absent = s->absent,
 	};
 }
@@ -498,17 +497,16 @@ static int new_kernel(struct bpf_source *s)
 
 static int set_up(struct bpf_source *s)
 {
-	const struct probe_plan *opt = &s->opt;
 	int err = bpf_lanes_init(&s->lanes);
 	if (!err)
 		err = code_frames_new(s->session, &s->code);
 	if (!err) {
-		code_frames_read_by(s->code, opt->memory);
+		code_frames_read_by(s->code, s->opt.memory);
 		code_frames_put_off(s->code, true);
 	}
-	if (!err && opt->stacks)
-		err = event_stacks_new(s->session, opt->stack_globs, opt->stack_glob_count,
-				       opt->stack_pause_ns, &s->stacks);
+	if (!err && s->opt.stacks)
+		err = event_stacks_new(s->session, s->opt.stack_globs, s->opt.stack_glob_count,
+				       s->opt.stack_pause_ns, &s->stacks);
 	if (!err)
 		err = new_kernel(s);
 	if (err)
@@ -574,16 +572,6 @@ static struct bpf_process *find_child(struct bpf_source *s, pid_t pid)
 	return bpf_traced_find(&s->traced, pid);
 }
 
-/* What is refused of all processes is known before. */
-static void report_untimed(const struct messages *messages, pid_t pid, int err)
-{
-	struct bpf_attempt a = {
-		.step = BPF_STEP_EVENT, .err = err, .needs = bpf_feature_needs(BPF_FAULTS)};
-	struct bpf_refusal why;
-	bpf_refuse(&a, &why);
-	messages_at(messages, LOG_NORMAL, "pid %d: page faults are not timed: %s", pid, why.why);
-}
-
 /* First among the traced, so that no child is born unseen while its parent is attached. */
 static struct bpf_process *add_process(struct bpf_source *s, pid_t pid)
 {
@@ -605,7 +593,7 @@ static struct bpf_process *add_process(struct bpf_source *s, pid_t pid)
 			    "pid %d: children are not followed: %s", pid, strerror(-err));
 	/* Children inherit it. */
 	if (s->faults.begin >= 0 && (err = page_faults_attach(&s->faults, pid)) < 0)
-		report_untimed(&s->session->messages, pid, err);
+		bpf_features_report_untimed(&s->session->messages, pid, err);
 	proc = bpf_traced_begin(&s->traced, (uint32_t)slot, pid, NULL);
 	if (!proc)
 		bpf_traced_free_slot(&s->traced, (uint32_t)slot);
@@ -632,18 +620,13 @@ void bpf_source_record_code(struct source *base, pid_t pid)
 		code_frames_record(s->code, pid);
 }
 
-static void name_attach(pid_t pid, char ret[64])
-{
-	snprintf(ret, 64, "cannot attach to pid %d", pid);
-}
-
 int bpf_source_trace(struct source *base, pid_t pid, uint64_t born_ns, char *reason)
 {
 	struct bpf_source *s = (struct bpf_source *)base;
 	char what[64];
 	bool can = pid > 0 && !s->records.stopped;
 	struct bpf_process *proc = can ? add_process(s, pid) : NULL;
-	name_attach(pid, what);
+	snprintf(what, sizeof(what), "cannot attach to pid %d", pid);
 	if (!proc)
 		return other_users_explain(can ? -ENOMEM : -EINVAL, what, reason);
 	if (born_ns && !proc->born_ns) {
@@ -659,7 +642,7 @@ int bpf_source_attach(struct source *base, pid_t pid, const struct maps_list *ma
 	struct bpf_source *s = (struct bpf_source *)base;
 	struct bpf_process *proc = bpf_traced_find(&s->traced, pid);
 	char what[64];
-	name_attach(pid, what);
+	snprintf(what, sizeof(what), "cannot attach to pid %d", pid);
 	if (!proc)
 		return other_users_explain(-ESRCH, what, reason);
 	int n = s->opt.pages ? attach_pages(s, proc)
@@ -770,6 +753,19 @@ int bpf_source_count(struct source *base)
 {
 	struct bpf_source *s = (struct bpf_source *)base;
 	return s->records.stopped ? 0 : count(s);
+}
+
+void bpf_source_set_level(struct source *base, enum ebt_level level)
+{
+	struct bpf_source *s = (struct bpf_source *)base;
+	bpf_kernel_set_level(s->kernel, level);
+	s->traced.by.env.lean = level >= EBT_LEVEL_RINGS;
+	s->losses.hold_ns = level == EBT_LEVEL_COUNTS ? 1000000000 : 0;
+}
+
+struct ebt_hits bpf_source_hits(struct source *base)
+{
+	return bpf_features_hits(((struct bpf_source *)base)->kernel);
 }
 
 int bpf_source_fd(struct source *base)

@@ -78,6 +78,10 @@ void bpf_source_count_from(struct source *s, uint64_t ns);
 /* Makes tallies (session/tally.h) of what has been counted up to now. By itself it does that every
  * two seconds. 0 or -errno. */
 int bpf_source_count(struct source *s);
+/* What is recorded from now on, where the plan is `budgeted`. */
+void bpf_source_set_level(struct source *s, enum ebt_level level);
+/* Hits of the probes so far. */
+struct ebt_hits bpf_source_hits(struct source *s);
 int bpf_source_fd(struct source *s); /* readable when source_poll() should be called at once */
 /* Every event up to this time (CLOCK_MONOTONIC, ns) that was not dropped has been received. */
 uint64_t bpf_source_complete_ns(struct source *s);

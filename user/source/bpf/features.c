@@ -53,3 +53,24 @@ int bpf_features_check(const struct bpf_kernel *k, const struct probe_plan *opt,
 		 why ? why->why : "nothing is asked of them");
 	return why ? why->err : -EINVAL;
 }
+
+void bpf_features_report_untimed(const struct messages *messages, pid_t pid, int err)
+{
+	struct bpf_attempt a = {
+		.step = BPF_STEP_EVENT, .err = err, .needs = bpf_feature_needs(BPF_FAULTS)};
+	struct bpf_refusal why;
+	bpf_refuse(&a, &why);
+	messages_at(messages, LOG_NORMAL, "pid %d: page faults are not timed: %s", pid, why.why);
+}
+
+struct ebt_hits bpf_features_hits(const struct bpf_kernel *k)
+{
+	const struct ebt_hits *by_cpu = bpf_kernel_hits(k);
+	struct ebt_hits sum = {0};
+	for (unsigned cpu = 0; cpu < EBT_HITS_CPUS; cpu++) {
+		for (unsigned i = 0; i < EBT_HITS_PROBES; i++)
+			sum.hits[i] += __atomic_load_n(&by_cpu[cpu].hits[i], __ATOMIC_RELAXED);
+		sum.in_ring += __atomic_load_n(&by_cpu[cpu].in_ring, __ATOMIC_RELAXED);
+	}
+	return sum;
+}

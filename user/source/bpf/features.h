@@ -10,5 +10,9 @@
 unsigned bpf_features_wanted(const struct probe_plan *opt);
 /* 0, or why nothing of what is asked for can be done: -errno, and a line of BPF_REASON_BYTES. */
 int bpf_features_check(const struct bpf_kernel *k, const struct probe_plan *opt, char *reason);
+/* Page faults of one process are not timed, although those of others may be. */
+void bpf_features_report_untimed(const struct messages *messages, pid_t pid, int err);
+/* Hits of the probes so far, on all CPUs. */
+struct ebt_hits bpf_features_hits(const struct bpf_kernel *k);
 
 #endif

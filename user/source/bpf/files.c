@@ -334,9 +334,26 @@ static int open_own(struct bpf_links *l, struct attach_env *env, struct attachme
 	return bpf_links_attach(l, env, a->by, &a->plan, a->file, a->pid, &a->link);
 }
 
-/* Attaches or detaches. The number of sites attached by this call, or -errno. */
+/* Makes a link of its own anew, lean or whole: the old one goes when the new one is there, so that
+ * nothing is missed. No event is in both, as one of them is lean. */
+static void relink(struct bpf_links *l, struct attach_env *env, struct attachment *a, bool lean)
+{
+	struct bpf_link link = {.fd = -1};
+	a->by->set_lean(a->state, lean);
+	int n = bpf_links_open(l, env, a->by, a->state, a->file, a->pid, &link);
+	if (n <= 0) {
+		a->by->set_lean(a->state, a->lean);
+		return;
+	}
+	bpf_links_close(l, env, &a->link);
+	a->link = link;
+	a->lean = lean;
+}
+
+/* Attaches or detaches. The number of sites attached by this call, or -errno. lean: a ring of the
+ * process has its events, and they are to come from there. */
 static int attachment_update(struct bpf_links *l, struct attach_env *env, struct attachment *a,
-			     uint64_t now_ns)
+			     bool lean, uint64_t now_ns)
 {
 	enum attach_when when = a->by->update(a->state, now_ns);
 	a->left_alone = when == ATTACH_NOT;
@@ -349,11 +366,15 @@ static int attachment_update(struct bpf_links *l, struct attach_env *env, struct
 			    "process %d records events itself now: no probes any more", a->pid);
 		bpf_links_close(l, env, &a->link);
 	}
+	bool leans = a->by->set_lean && a->file >= 0 && !a->err;
+	if (leans && a->link.fd >= 0 && lean != a->lean)
+		relink(l, env, a, lean);
 	if (!is_due(a, when))
 		return 0;
 	int n = open_own(l, env, a);
 	a->err = n < 0 ? n : 0;
-	if (!a->by->changes && !attachment_may_retry(n))
+	bool may_lean = a->by->set_lean && env->plan->budgeted;
+	if (!a->by->changes && !may_lean && !attachment_may_retry(n))
 		close_file(a);
 	return n;
 }
@@ -569,7 +590,9 @@ static void update(struct walk *w, struct bpf_file *file)
 	for (unsigned i = 0; i < ATTACHERS; i++) {
 		struct attachment *a = &file->at[i];
 		int before = a->err;
-		int n = a->by ? attachment_update(&w->by->links, &w->by->env, a, now_ns()) : 0;
+		bool lean = a->by && w->by->env.lean && is_in_ring(w->by, w->files, a);
+		int n = a->by ? attachment_update(&w->by->links, &w->by->env, a, lean, now_ns())
+			      : 0;
 		if (n < 0)
 			w->err = n;
 		if (n < 0 && n != before)

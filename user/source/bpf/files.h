@@ -75,6 +75,7 @@ struct attachment {
 	struct bpf_shared *shared; /* NULL: a link of its own */
 	bool watched;		   /* probed by the shared link */
 	uint32_t cuts;		   /* of the shared link, when it began */
+	bool lean;		   /* its own link is */
 	bool left_alone;	   /* as of the last update: the process records by itself */
 	int err;		   /* of an attempt that failed; see attachment_may_retry() */
 	uint64_t unshared_ns;	   /* a shared link probed it until then; 0: none did */

@@ -26,10 +26,8 @@
 
 #include "ebtrace.skel.h"
 
-#define MIN_PROCESSES 16384u	  /* that maps have room for */
-#define MAX_PROCESSES (4u << 20)  /* the kernel's own limit of pids */
-#define MAX_PROGRAMS  10	  /* of a feature */
-#define LOG_BYTES     (16u << 20) /* of a program that the verifier refuses */
+#define MAX_PROGRAMS 10		 /* of a feature */
+#define LOG_BYTES    (16u << 20) /* of a program that the verifier refuses */
 
 #define FILES_MAX  256 /* descriptors that are tried */
 #define FILES_MORE 8   /* that loading takes beside those of maps and programs */
@@ -341,6 +339,16 @@ struct ebt_dropped bpf_kernel_dropped(const struct bpf_kernel *k)
 	};
 }
 
+void bpf_kernel_set_level(struct bpf_kernel *k, enum ebt_level level)
+{
+	__atomic_store_n(&k->skel->bss->ebt_level, level, __ATOMIC_RELAXED);
+}
+
+const struct ebt_hits *bpf_kernel_hits(const struct bpf_kernel *k)
+{
+	return k->skel->bss->ebt_hits;
+}
+
 void bpf_kernel_fault_programs(const struct bpf_kernel *k, enum bpf_feature f, int *ret_begin,
 			       int *ret_end)
 {
@@ -425,21 +433,11 @@ int bpf_kernel_flush_offcpu(struct bpf_kernel *k)
 
 /* ---- set-up ---- */
 
-static uint32_t read_limit(const char *path)
-{
-	char text[32];
-	file_read_text(path, text, sizeof(text));
-	unsigned long n = strtoul(text, NULL, 10);
-	return n < MIN_PROCESSES ? MIN_PROCESSES : n > MAX_PROCESSES ? MAX_PROCESSES : (uint32_t)n;
-}
-
 /* Maps with room for as many processes as the kernel allows; they take memory for those that
  * are. */
 static int set_sizes(struct bpf_kernel *k)
 {
-	uint32_t threads = read_limit("/proc/sys/kernel/threads-max");
-	uint32_t pids = read_limit("/proc/sys/kernel/pid_max");
-	uint32_t processes = threads < pids ? threads : pids;
+	uint32_t processes = process_limit();
 	struct bpf_map *by_process[] = {k->skel->maps.ebt_traced, k->skel->maps.ebt_ocaml,
 					k->skel->maps.ebt_foreign, k->skel->maps.ebt_alloc_files,
 					k->skel->maps.ebt_ocaml_allocs};
@@ -507,6 +505,7 @@ static void set_counting(struct bpf_kernel *k)
 	k->skel->rodata->ebt_counting = counts;
 	k->skel->rodata->ebt_count_coarse = k->opt.plan->coarse;
 	numberings_set_rows(k->skel->rodata->ebt_count_rows);
+	k->skel->rodata->ebt_budgeted = k->opt.plan->budgeted;
 }
 
 static int set_up(struct bpf_kernel *k, unsigned features)

@@ -102,6 +102,10 @@ int bpf_kernel_fd(const struct bpf_kernel *k); /* readable when a record that wa
 /* As bpf_channel_read(). */
 int bpf_kernel_read(struct bpf_kernel *k, bool wait);
 struct ebt_dropped bpf_kernel_dropped(const struct bpf_kernel *k);
+/* What is recorded from now on. */
+void bpf_kernel_set_level(struct bpf_kernel *k, enum ebt_level level);
+/* Hits of the probes by CPU, EBT_HITS_CPUS of them, which go on changing. */
+const struct ebt_hits *bpf_kernel_hits(const struct bpf_kernel *k);
 
 /* Links the sites of a file in `pid` (<= 0: in all processes): a descriptor, or -errno. */
 int bpf_kernel_attach(struct bpf_kernel *k, enum bpf_probe program, int file, pid_t pid,

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -121,8 +122,6 @@ static void go_aside(const char *name)
 	sigset_t all;
 	sigfillset(&all);
 	sigprocmask(SIG_SETMASK, &all, NULL);
-	/* Holders need not be reaped; waitpid() still waits for the last of them. */
-	signal(SIGCHLD, SIG_IGN);
 	setsid();
 	prctl(PR_SET_NAME, name);
 	if (chdir("/"))
@@ -190,15 +189,46 @@ static int receive(int sock, struct request *ret, int ret_fds[FDS])
 	return 1;
 }
 
+/* Holders that have ended are waited for, so that their CPU time counts as the keeper's. */
+static int watch_holders(void)
+{
+	sigset_t child;
+	sigemptyset(&child);
+	sigaddset(&child, SIGCHLD);
+	int fd = signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK);
+	/* Without it they need not be waited for. */
+	if (fd < 0)
+		signal(SIGCHLD, SIG_IGN);
+	return fd;
+}
+
+static void wait_for_request(int sock, int ends)
+{
+	struct pollfd fd[] = {{.fd = sock, .events = POLLIN}, {.fd = ends, .events = POLLIN}};
+	struct signalfd_siginfo info;
+	while (!fd[0].revents) {
+		if (poll(fd, 2, -1) < 0 && errno != EINTR)
+			return;
+		if (fd[1].revents && read(ends, &info, sizeof(info)) > 0)
+			while (waitpid(-1, NULL, WNOHANG) > 0)
+				;
+	}
+}
+
 static void keep(int sock, int alive, const struct link_maker *m)
 {
 	struct request r;
-	int fds[FDS];
-	while (receive(sock, &r, fds)) {
+	int fds[FDS], ends = watch_holders();
+	for (;;) {
+		wait_for_request(sock, ends);
+		if (!receive(sock, &r, fds))
+			break;
 		/* Short of descriptors, not all arrived: the tracer finds its end closed. */
 		pid_t pid = fds[FD_FILE] < 0 ? 1 : fork();
 		if (!pid) {
 			close(sock);
+			if (ends >= 0)
+				close(ends);
 			hold(m, &r, fds, alive);
 		}
 		int err = -errno;

@@ -77,6 +77,8 @@ int bpf_losses_event(struct bpf_losses *l, uint32_t slot, const struct ebt_event
 
 int bpf_losses_count(struct bpf_losses *l, uint64_t dropped, uint64_t from_ns, uint64_t now_ns)
 {
+	if (now_ns < l->read_ns + l->hold_ns)
+		return 0;
 	uint64_t strays = l->strays - l->reported, more = dropped > l->seen ? dropped - l->seen : 0;
 	uint64_t since = strays && l->read_ns < l->since_ns ? l->read_ns : l->since_ns;
 	int err = 0;

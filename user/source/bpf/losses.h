@@ -35,6 +35,7 @@ struct bpf_losses {
 	uint64_t since_ns; /* all others were dropped later */
 	uint64_t read_ns;  /* all records from before were received, unless strays are among them */
 	uint64_t last_ns;  /* of the last counted loss; 0: none */
+	uint64_t hold_ns;  /* counts are reported so rarely, unless a record follows them */
 	bool is_here;	   /* the last record was preceded by one, in its lane */
 };
 

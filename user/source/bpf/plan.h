@@ -72,7 +72,8 @@ struct probe_plan {
 	unsigned stack_glob_count;
 	uint64_t stack_pause_ns; /* and of the ends of pauses that last so long; 0: none */
 	enum probe_yield yield;
-	bool coarse; /* tallies with coarse histograms (base/histogram.h) */
+	bool budgeted; /* bpf_source_set_level() will be called, and hits are counted */
+	bool coarse;   /* tallies with coarse histograms (base/histogram.h) */
 	enum ring_request ring_request;
 	/* rings are not read: functions are probed even if a program's own ring is on */
 	bool no_ring;

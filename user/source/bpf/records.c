@@ -113,6 +113,7 @@ void bpf_records_until(struct bpf_records *s, uint64_t now_ns)
 void bpf_records_stop(struct bpf_records *s)
 {
 	s->stopped = true;
+	s->opt.losses->hold_ns = 0;
 	bpf_traced_stop(s->opt.traced);
 }
 

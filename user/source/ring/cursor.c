@@ -118,6 +118,11 @@ int cursor_fetch(struct ebt_cursor *c, uint32_t domain, uint64_t *words, size_t 
 	return ring_reader_fetch(&c->reader, domain, words, cap, ret);
 }
 
+uint64_t cursor_skip(struct ebt_cursor *c, uint32_t domain)
+{
+	return ring_reader_skip(&c->reader, domain);
+}
+
 /* Allocated when first used: a source that decodes elsewhere needs none. 0 or -ENOMEM. */
 static int make_decoders(struct ebt_cursor *c)
 {

@@ -61,5 +61,7 @@ uint64_t cursor_ringless(const struct ebt_cursor *c);
  */
 int cursor_fetch(struct ebt_cursor *c, uint32_t domain, uint64_t *words, size_t cap,
 		 struct cursor_fetch *ret);
+/* Leaves the words of a ring up to the last look out: how many they are. */
+uint64_t cursor_skip(struct ebt_cursor *c, uint32_t domain);
 
 #endif

@@ -82,6 +82,7 @@ static void rate_ring(struct ring_fill *fill, const struct ring_watch *w,
 {
 	if (!w->update_ns || update_ns <= w->update_ns || r->tail <= w->tail)
 		return;
+	fill->words += r->tail - w->tail;
 	double rings = (double)(r->tail - w->tail) / (double)ring_words;
 	double rate = rings / (double)(update_ns - w->update_ns);
 	if (rate > fill->rate)
@@ -104,6 +105,8 @@ bool ring_file_update(struct ring_file *f, uint64_t update_ns, struct ring_fill 
 	bool whole = !f->live || update_ns - f->whole_ns >= WHOLE_LOOK_NS;
 	/* Of a file at rest one look is enough, and the end must not chase a writer. */
 	int looked = f->last_update ? 1 : cursor_update(f->cursor, whole);
+	if (!f->last_update)
+		f->before_ns = f->update_ns;
 	f->last_update = !f->live;
 	uint32_t used = cursor_used(f->cursor);
 	if (looked < 0 || (used && !array_room(f->rings, f->watches, used - 1))) {
@@ -125,8 +128,11 @@ bool ring_file_update(struct ring_file *f, uint64_t update_ns, struct ring_fill 
 			f->safe_ns = f->rings[d].safe_ns;
 	}
 	f->update_ns = update_ns;
+	if (f->leaves)
+		of_file = (struct ring_fill){.words = of_file.words};
 	f->rate = of_file.rate;
 	fill->fill = of_file.fill > fill->fill ? of_file.fill : fill->fill;
+	fill->words += of_file.words;
 	return true;
 }
 

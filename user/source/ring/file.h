@@ -35,7 +35,9 @@ struct ring_file {
 	int64_t clock_ahead_ns; /* of its times, as of struct process when it was added */
 	unsigned asked;		/* threads, since asked_ns */
 	uint64_t asked_ns;
-	bool looked;				 /* in the present poll */
+	bool looked; /* in the present poll */
+	bool leaves; /* its words are left out: however fast it fills, it need not be looked at often */
+	bool undrained; /* words that were fetched before those that are left are not decoded yet */
 	struct ring_file *prev_live, *next_live; /* of the same process; the source's */
 	uint64_t began_ns;  /* of a live file: no older event was returned when it was added */
 	uint32_t lanes;	    /* that have not ended */
@@ -48,14 +50,17 @@ struct ring_file {
 	struct ring_watch *rings; /* `watches` of them, at least `used` and one */
 	uint32_t watches;
 	uint8_t *named;	       /* bits: user events with their name in the session; NULL: none */
+	uint64_t before_ns;    /* of a file at rest: the last look at it while it was live */
+	uint64_t left_ns;      /* when the words that are left out were reported last */
 	uint64_t unread_words; /* of rings that have no lane; not reported yet */
 	uint64_t ringless, ringless_ns; /* reported so far, and when */
 };
 
 /* How fast the fastest ring fills. */
 struct ring_fill {
-	double rate; /* rings a ns */
-	double fill; /* rings from one look to the next */
+	double rate;	/* rings a ns */
+	double fill;	/* rings from one look to the next */
+	uint64_t words; /* of all rings */
 };
 
 /* Memory that a file takes while it is open, at most. */

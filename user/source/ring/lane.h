@@ -92,6 +92,13 @@ static inline bool ring_lane_has_words(const struct ring_lane *lane)
 {
 	return lane->seg_head < lane->seg_len;
 }
+/* True if all fetched words have been decoded. */
+static inline bool ring_lane_is_drained(const struct ring_lane *lane)
+{
+	const struct ring_segment *last =
+		ring_lane_has_words(lane) ? &lane->segments[lane->seg_head] : NULL;
+	return !last || (lane->seg_head + 1 == lane->seg_len && last->begun && !last->what.words);
+}
 /* True if decoded events wait, because they are later than a read allowed. */
 static inline bool ring_lane_holds(const struct ring_lane *lane)
 {

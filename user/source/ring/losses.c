@@ -22,9 +22,10 @@ bool ring_losses_add(struct ring_losses *l, const struct ring_loss *loss)
 		.ts = loss->ts > last_ns ? loss->ts : last_ns,
 		.pos = loss->since_ns,
 		.process = loss->process,
-		.domain = EBT_NO_DOMAIN,
+		.domain = loss->is_of_ring ? loss->domain : EBT_NO_DOMAIN,
 		.cpu = EBT_NO_CPU,
-		.flags = EBT_F_RING,
+		.seq = loss->seq,
+		.flags = (uint16_t)(EBT_F_RING | (loss->is_of_ring ? EBT_F_SEQ : 0)),
 		.arg = {loss->events, loss->words},
 	};
 	return true;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Losses of a process that belong to none of its rings' lanes: events of threads that found no
- * ring, rings and files that did not fit the budget. A queue in time order, which is lane 0 of the
+ * ring, rings and files that did not fit the budget, words that are left unread. A queue in time order, which is lane 0 of the
  * ring source.
  */
 #ifndef SOURCE_RING_LOSSES_H
@@ -21,6 +21,10 @@ struct ring_loss {
 	uint64_t since_ns, ts;
 	uint64_t events; /* or EBT_LOST_UNCOUNTED */
 	uint64_t words;
+	/* Of one ring, and of its events up to this ordinal, without it: join() counts them then. */
+	bool is_of_ring;
+	uint16_t domain;
+	uint32_t seq;
 };
 
 /* Zeroed memory is an empty queue. */

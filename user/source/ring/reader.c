@@ -115,6 +115,14 @@ static void note_owner(struct cursor_ring *r, const struct ebt_ring_header *earl
 	r->owner = (uint32_t)(now->last_tid ? now->last_tid : now->owner_tid);
 }
 
+/* An event uses its ordinal before it is below tail, while the writer is inside of it: outside, all
+ * that have been used are of events below the tail that is read behind them. */
+static void note_ordinals(struct cursor_ring *r, const struct ebt_ring_header *early)
+{
+	r->settled = !early->writing;
+	r->ordinals = early->events + early->dropped;
+}
+
 /* The present end of the file, at most `missing`, an offset that could not be read. */
 static uint64_t file_end(const struct ring_reader *rr, uint64_t missing)
 {
@@ -152,6 +160,8 @@ static int look_at_one(struct ring_reader *rr, uint32_t d, const struct ebt_ring
 		return err;
 	if (rr->has_ext)
 		note_owner(&rr->ring[d], early, now);
+	if (rr->has_ext)
+		note_ordinals(&rr->ring[d], early);
 	look_at(rr, d, writing, now);
 	return 0;
 }
@@ -374,6 +384,17 @@ uint64_t ring_reader_first_pid(const struct ring_reader *rr)
 	    w[0] != ebt_ring_event_header(3, 0, EBT_RING_LIFECYCLE, 0, 0) || w[2] > INT32_MAX)
 		return 0;
 	return w[2];
+}
+
+uint64_t ring_reader_skip(struct ring_reader *rr, uint32_t d)
+{
+	if (d >= rr->rings || rr->ring[d].tail <= rr->ring[d].pos)
+		return 0;
+	struct cursor_ring *r = &rr->ring[d];
+	uint64_t words = r->tail - r->pos;
+	r->pos = r->tail;
+	rr->state[d].history = false;
+	return words;
 }
 
 uint64_t ring_reader_ringless(const struct ring_reader *rr)

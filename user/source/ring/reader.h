@@ -27,6 +27,10 @@ struct cursor_ring {
 	 * ended; 0: not known. */
 	uint64_t generation;
 	uint32_t owner;
+	/* With an extension block: the ordinals that were used up to tail at least, and by no event
+	 * behind it, if `settled`. */
+	uint64_t ordinals;
+	bool settled;
 };
 
 struct cursor_fetch {
@@ -81,6 +85,9 @@ const struct cursor_ring *ring_reader_ring(const struct ring_reader *rr, uint32_
 int ring_reader_update(struct ring_reader *rr, bool all);
 int ring_reader_fetch(struct ring_reader *rr, uint32_t domain, uint64_t *words, size_t cap,
 		      struct cursor_fetch *ret);
+
+/* Leaves the words up to the last look out: how many they are. */
+uint64_t ring_reader_skip(struct ring_reader *rr, uint32_t domain);
 
 /* The pid in OCaml's ring_start, the first record of the file; 0: overwritten, or none. */
 uint64_t ring_reader_first_pid(const struct ring_reader *rr);

@@ -15,6 +15,7 @@
 #include "source/ring/damages.h"
 #include "source/ring/file.h"
 #include "source/ring/lane.h"
+#include "source/ring/left.h"
 #include "source/ring/live_files.h"
 #include "source/ring/losses.h"
 
@@ -164,6 +165,8 @@ static bool ring_lanes_begins_again(struct ring_lanes *l, uint32_t *ret)
 #define IDLE_MIN_NS 1000000ull
 #define IDLE_MAX_NS 20000000ull
 #define IDLE_SHARE  4
+/* How often words that are left in the rings are reported as lost. */
+#define LEFT_NS 1000000000ull
 /* The least budget: a few lanes. */
 #define LEAST_BYTES ((size_t)1 << 20)
 
@@ -193,6 +196,7 @@ struct ring_source {
 	bool wakes_all;	       /* lanes other than lane 0 may have to be */
 	bool stopped, follows; /* follows: has had a live file, more may come */
 	bool ringless_seen, knows_threads;
+	bool leaves;		   /* ring_source_leave() */
 	bool reported_full;	   /* that the budget is used up */
 	struct ring_losses losses; /* lane 0 */
 };
@@ -289,30 +293,60 @@ static void report_losses(struct ring_source *s, struct ring_file *f, uint64_t u
 }
 
 /* True once all words of a file at rest are fetched. */
-static bool is_taken(const struct ring_file *f)
+static bool is_taken(const struct ring_source *s, const struct ring_file *f)
 {
-	bool whole = !f->live && !f->unread_words;
+	bool whole = !f->live && !f->unread_words && !(s->leaves && f->undrained);
 	for (uint32_t d = 0; whole && d < f->used; d++)
 		whole = f->rings[d].unread || !ring_file_has_news(f, d);
 	return whole;
 }
 
+static struct ring_lane *lane_at(const struct ring_source *s, const struct ring_file *f, uint32_t d)
+{
+	return f->rings[d].lane ? s->lanes.lane[f->rings[d].lane - 1] : NULL;
+}
+
+static bool is_left(const struct ring_source *s, const struct ring_file *f, uint32_t d)
+{
+	const struct ring_lane *lane = lane_at(s, f, d);
+	return s->leaves && lane && ring_left_applies(f, d, lane);
+}
+
+/* 0 or -ENOMEM. */
+static int leave_file(struct ring_source *s, struct ring_file *f)
+{
+	struct ring_loss loss;
+	bool any = false, reports = !f->live || f->update_ns - f->left_ns >= LEFT_NS;
+	f->undrained = false;
+	for (uint32_t d = 0; d < f->used; d++) {
+		if (!is_left(s, f, d) || !ring_left_skip(f, d, lane_at(s, f, d), reports, &loss))
+			continue;
+		any = true;
+		s->session->left_words += loss.words;
+		if (!add_loss(s, &loss))
+			return -ENOMEM;
+	}
+	f->left_ns = any ? f->update_ns : f->left_ns;
+	return 0;
+}
+
 /* Fetches the words of the rings up to the look, as far as the lanes have room. */
 static int take_file(struct ring_source *s, struct ring_file *f)
 {
-	for (uint32_t d = 0; d < f->used; d++) {
-		if (!f->rings[d].lane || !ring_file_has_news(f, d))
+	int err = s->leaves ? leave_file(s, f) : 0;
+	for (uint32_t d = 0; d < f->used && !err; d++) {
+		if (!f->rings[d].lane || is_left(s, f, d) || !ring_file_has_news(f, d))
 			continue;
-		struct ring_lane *lane = s->lanes.lane[f->rings[d].lane - 1];
+		struct ring_lane *lane = lane_at(s, f, d);
 		if (lane->has_owners)
 			ring_file_look_at_owner(f, d, &lane->owners);
-		int err = ring_lane_fetch(lane, f->cursor, d, !s->follows);
-		if (err)
-			return err;
+		err = ring_lane_fetch(lane, f->cursor, d, !s->follows);
 	}
+	if (err)
+		return err;
 	if (f->whole_ns == f->update_ns || !f->live)
 		report_losses(s, f, f->update_ns);
-	f->finished = is_taken(f);
+	f->finished = is_taken(s, f);
 	return 0;
 }
 
@@ -366,6 +400,7 @@ static int look_at_files(struct ring_source *s, uint64_t begin_ns)
 		if (f->looked) {
 			looks++;
 			now = now_ns();
+			f->leaves = s->leaves;
 			f->finished = !ring_file_update(f, now, &s->fill);
 			err = f->finished ? 0 : open_lanes(s, f);
 		}
@@ -711,9 +746,19 @@ void ring_source_pace(struct ring_source *s, struct ring_pace *ret)
 {
 	ret->lap_ns = s->fill.rate > 1e-18 ? (uint64_t)(1 / s->fill.rate) : UINT64_MAX;
 	ret->fill = s->fill.fill;
-	uint64_t rest_ns = s->open_count ? s->idle_ns / 2 : RING_FRUGAL_REST_NS;
-	ret->rest_ns = s->idle_max_ns > IDLE_MAX_NS ? rest_ns : 0;
-	s->fill = (struct ring_fill){0};
+	uint64_t rest_ns = s->open_count && !s->leaves ? s->idle_ns / 2 : RING_FRUGAL_REST_NS;
+	ret->rest_ns = s->leaves || s->idle_max_ns > IDLE_MAX_NS ? rest_ns : 0;
+	s->fill = (struct ring_fill){.words = s->fill.words};
+}
+
+void ring_source_leave(struct ring_source *s, bool leave)
+{
+	s->leaves = leave;
+}
+
+uint64_t ring_source_written(const struct ring_source *s)
+{
+	return s->fill.words;
 }
 
 bool ring_source_damage(const struct ring_source *s, uint32_t *at, struct ring_damage *ret)

@@ -91,6 +91,13 @@ struct ring_pace {
 #define RING_FRUGAL_NS	    1000000000ull
 #define RING_FRUGAL_REST_NS 20000000ull /* where there is no file */
 void ring_source_be_frugal(struct ring_source *s);
+/*
+ * Words that are written from now on are left in the rings, and counted as lost, once a second and
+ * where a ring ends; false: they are read again.
+ */
+void ring_source_leave(struct ring_source *s, bool leave);
+/* Words that were written to the rings since their first look, read or not. */
+uint64_t ring_source_written(const struct ring_source *s);
 void ring_source_pace(struct ring_source *s, struct ring_pace *ret);
 
 /* The damage of the next file that has any, from *at (first 0) on; false: no more. */

@@ -307,6 +307,34 @@ static void test_losses(void)
 }
 
 /* Model: whole batches; any cut, with what is left over brought again, gives the same events. */
+static void test_reports(void)
+{
+	struct ebt_event ev[EVENTS];
+	uint64_t w[] = {B(0xffffffff), 9, B(0), 12, B(2), 15}, late[] = {B(50), 9};
+	struct ring_decoder d = decoder(true);
+	d.next_seq = 0xffffffff;
+	decode(&d, w, 2, 0, ev);
+	ring_decoder_gap(&d, 6, false);
+	uint64_t ordinals = (1ull << 32) + 2;
+	ok(ring_decoder_report(&d, &ordinals, 13, ev) && ev[0].kind == EBT_LOST &&
+		   ev[0].arg[0] == 2 && ev[0].arg[1] == 6 && ev[0].ts == 13,
+	   "a loss is reported without an event behind it, up to an ordinal");
+	ok(!ring_decoder_report(&d, &ordinals, 14, ev), "and once");
+	size_t got = decode(&d, w + 4, 2, 8, ev);
+	ok(!strcmp(letters(ev, got), "b"), "the next event follows it");
+	ring_decoder_gap(&d, 6, false);
+	ordinals += 1u << 30;
+	ok(!ring_decoder_report(&d, &ordinals, 15, ev),
+	   "an ordinal that so few words cannot have reached is not believed");
+	d = decoder(false);
+	ring_decoder_gap(&d, 100, false);
+	ok(ring_decoder_report(&d, NULL, 13, ev) && ev[0].arg[0] == EBT_LOST_UNCOUNTED &&
+		   ev[0].arg[1] == 100,
+	   "of OCaml's rings it is words");
+	got = decode(&d, late, 2, 100, ev);
+	ok(!strcmp(letters(ev, got), "b"), "which the next event does not report again");
+}
+
 static void test_cuts(void)
 {
 	uint64_t w[RING];
@@ -507,6 +535,7 @@ int main(void)
 	test_types();
 	test_words();
 	test_losses();
+	test_reports();
 	test_cuts();
 	test_ids();
 	test_ext();
