@@ -51,7 +51,7 @@ static __always_inline void fill(struct ebt_usdt_record *rec, const struct hit *
 
 static __always_inline int emit(const struct hit *h)
 {
-	struct ebt_usdt_record *rec = bpf_ringbuf_reserve(&ebt_channel, sizeof(*rec), 0);
+	struct ebt_usdt_record *rec = channel_reserve(sizeof(*rec), EBT_NO_POS);
 	if (!rec) {
 		channel_drop_event(EBT_NO_POS);
 		return 0;
@@ -65,7 +65,7 @@ static __always_inline int emit(const struct hit *h)
 static __always_inline int emit_texts(const struct hit *h, const uint32_t texts)
 {
 	struct ebt_usdt_record *rec =
-		bpf_ringbuf_reserve(&ebt_channel, sizeof(*rec) + texts * EBT_USDT_TEXT_BYTES, 0);
+		channel_reserve(sizeof(*rec) + texts * EBT_USDT_TEXT_BYTES, EBT_NO_POS);
 	if (!rec) {
 		channel_drop_event(EBT_NO_POS);
 		return 0;
@@ -91,6 +91,7 @@ int ebt_usdt(struct pt_regs *regs)
 {
 	uint64_t cookie = bpf_get_attach_cookie(regs);
 	uint32_t key = (uint32_t)cookie;
+	budget_hit(EBT_HITS_MARKER, 0);
 	const struct ebt_usdt_spec *spec = bpf_map_lookup_elem(&ebt_usdt_specs, &key);
 	if (!spec)
 		return 0;
@@ -99,7 +100,7 @@ int ebt_usdt(struct pt_regs *regs)
 			.ts = clock_now(),
 			.slot = (uint32_t)(cookie >> 32),
 			.key = key};
-	if (stack_wanted(EBT_NUMBERINGS, spec->kind, 0))
+	if (stack_wanted(EBT_NUMBERINGS, spec->kind, 0) && !budget_leaves(EBT_NO_POS))
 		stack_emit_c(regs, h.slot, h.ts);
 	if (!spec->texts)
 		return emit(&h);
