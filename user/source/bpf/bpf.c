@@ -28,7 +28,7 @@
 #define DEFAULT_SLACK_NS    10000000u
 #define DRAIN_NS	    1000000u	/* how often the buffer is drained */
 #define DISPATCH_NS	    20000000u	/* a poll takes no longer */
-#define COUNT_NS	    2000000000u /* how often maps of counts are read unasked */
+#define COUNT_NS	    1000000000u /* how often maps of counts are read unasked */
 #define UPDATE_NS	    100000000u	/* the most by which an attachment is late */
 #define QUICK_S		    0.2		/* a wait at the end that is longer is reported */
 

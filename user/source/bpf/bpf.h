@@ -75,8 +75,8 @@ const struct marker_side *bpf_source_unfound(struct source *s, unsigned *at);
 int bpf_source_flush_offcpu(struct source *s);
 /* Events before that time are not counted in maps. 0 until then. */
 void bpf_source_count_from(struct source *s, uint64_t ns);
-/* Makes tallies (session/tally.h) of what has been counted up to now. By itself it does that every
- * two seconds. 0 or -errno. */
+/* Makes tallies (session/tally.h) of what has been counted up to now. By itself it does that each
+ * second. 0 or -errno. */
 int bpf_source_count(struct source *s);
 /* What is recorded from now on, where the plan is `budgeted`. */
 void bpf_source_set_level(struct source *s, enum ebt_level level);
