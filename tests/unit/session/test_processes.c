@@ -458,6 +458,32 @@ static void test_lived(void)
 	processes_done(&ps);
 }
 
+/* Of three incarnations the one in the middle is heard of last, and the first one goes first. */
+static void test_between(void)
+{
+	const uint64_t s = 1000000000;
+	struct processes ps;
+	struct process_start one = at(1 * s), three = at(9 * s);
+	uint32_t two, again;
+	if (processes_init(&ps, NULL))
+		abort();
+	uint32_t first = begin(&ps, 7, &one);
+	processes_ended(&ps, first, 2 * s);
+	uint32_t last = begin(&ps, 7, &three);
+	ok(!processes_lived(&ps, 7, 5 * s, &two) && two != first && two != last &&
+		   processes_at(&ps, last)->older == two && processes_at(&ps, two)->older == first,
+	   "a moment between two is of one between them");
+	processes_release(&ps, first);
+	ok(processes_at(&ps, last)->older == two && !processes_at(&ps, two)->older,
+	   "which stays when the first one is released");
+	ok(!processes_lived(&ps, 7, 5 * s, &again) && again == two, "and is found again");
+	processes_end(&ps, two);
+	processes_release(&ps, two);
+	ok(!processes_at(&ps, last)->older && processes_find(&ps, 7) == last,
+	   "until it is released, too");
+	processes_done(&ps);
+}
+
 int main(void)
 {
 	test_incarnations();
@@ -471,6 +497,7 @@ int main(void)
 		bad += !model_round(seed);
 	is(bad, 0, "100 random histories of 40 pids give the incarnations of the model");
 	test_lived();
+	test_between();
 	test_any_order();
 	return tap_done();
 }

@@ -51,6 +51,7 @@ struct seen {
 	unsigned events, items, damaged;
 	uint64_t lost, last_ns;
 	uint64_t reached; /* see reached() */
+	uint32_t known;	  /* of the session */
 	struct capture_fault fault;
 	struct capture_stats stats;
 };
@@ -91,6 +92,7 @@ static struct seen read_file(void)
 			continue;
 		}
 		t.items += item.what != CAPTURE_EVENT;
+		t.known = item.what == CAPTURE_SESSION ? item.session.known : t.known;
 		t.reached = reached(&item) > t.reached ? reached(&item) : t.reached;
 		if (item.what != CAPTURE_EVENT)
 			continue;
@@ -452,6 +454,25 @@ static void test_heads_without_end(void)
 	ok(!t.end && t.damaged == 1, "a file of nothing but heads of long blocks ends");
 }
 
+/* Which times of a session are known: in files that do not name them, those that are not 0. */
+static void test_times(void)
+{
+	for (uint32_t known = 0; known < 64; known++) {
+		uint8_t item[] = {CAPTURE_ITEM | CAPTURE_SESSION, 8, 0, 0, 0, 0, 0, 0, 0, 0};
+		for (unsigned i = 0; i < 6; i++)
+			item[4 + i] = known >> i & 1 ? (uint8_t)(i + 1) : 0;
+		begin();
+		ADD(CAPTURE_BLOCK_END, item, 0, 0);
+		struct seen t = read_file();
+		if (t.known != known || t.damaged)
+			ok(0, "times %x are known, got %x", known, t.known);
+	}
+	uint8_t item[] = {CAPTURE_ITEM | CAPTURE_SESSION, 9, 0, 0, 1, 0, 0, 0, 0, 3, 0x12};
+	begin();
+	ADD(CAPTURE_BLOCK_END, item, 0, 0);
+	is(read_file().known, 0x12, "where the file says it, that counts");
+}
+
 /* Each limit of a block's head: exactly as much is a block, one more is none. */
 static void test_sizes(void)
 {
@@ -514,6 +535,7 @@ int main(void)
 	test_texts();
 	test_bombs();
 	test_heads_without_end();
+	test_times();
 	test_sizes();
 	test_behind();
 	compress_free(compress);

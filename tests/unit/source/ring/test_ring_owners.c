@@ -55,6 +55,9 @@ static void test_rules(void)
 	      (struct look[]){{2, 1, 1}, {9, 3, 3}, {0}}, 0, "...S..S..", "aaa???ccc");
 	check("nor is anybody behind a loss, until the next look",
 	      (struct look[]){{2, 1, 1}, {7, 3, 3}, {9, 3, 3}, {0}}, 0, "...SLS...", "aaa????cc");
+	check("also where the one before the loss was looked at more than once",
+	      (struct look[]){{2, 1, 1}, {4, 1, 1}, {7, 3, 3}, {9, 3, 3}, {0}}, 0, "....SLS..",
+	      "aaaa???cc");
 	check("a loss between looks that find the same one changes nothing",
 	      (struct look[]){{1, 2, 1}, {9, 2, 1}, {0}}, 1, "..L...", "aaaaaa");
 	check("who begins behind the last look is not known yet", (struct look[]){{2, 1, 1}, {0}},
