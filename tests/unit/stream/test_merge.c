@@ -546,9 +546,23 @@ static void test_buffers_shrink(void)
 	free(more);
 }
 
+/* A source may have as many lanes as keys of events have numbers for. */
+static void test_most_lanes(void)
+{
+	static struct script one = {.base = {.ops = &ops, .lanes = 1}};
+	struct lanes l = {.count = LANES_MAX};
+	if (lanes_add(&l, &one.base))
+		abort();
+	ok(lanes_poll(&l) == -ENOMEM && l.count == LANES_MAX && !l.lane,
+	   "one lane more than there may be is refused");
+	l.count = 0;
+	lanes_done(&l);
+}
+
 int main(void)
 {
 	test_buffers();
+	test_most_lanes();
 	test_buffers_shrink();
 	test_begins_again();
 	test_sleep();
