@@ -28,6 +28,8 @@ declare -A beside=(
 	[engine/live]="engine/input engine/record engine/program"
 	[report/stat]="report/stat/model report/parts"
 	[report/stat/model]="report/parts"
+	[report/spans]="report/spans/model report/parts"
+	[report/spans/model]="report/parts"
 	[report/mem]="report/mem/model"
 	[report/pages]="report/pages/model"
 	[report/top]="report/stat/model report/parts"
@@ -46,7 +48,7 @@ allowed_folders() {
 	echo "$folder $layer ${beside[$folder]:-} ${above[${1%.[ch]}.h]:-} ${above[$1]:-}"
 }
 # Of a layer above: all in it. A format uses what reports share, and their numbers, never their text.
-report_numbers="report report/parts report/mem/model report/pages/model report/stat/model"
+report_numbers="report report/parts report/mem/model report/pages/model report/spans/model report/stat/model"
 
 # Of usdt-probes/: a layer is some files, which may include and call each other and all layers before.
 # What is in shared/ lies below all of them.

@@ -5,7 +5,7 @@
  *	minor major
  * by CLOCK_MONOTONIC, getrusage, /proc/self/task/TID/schedstat and the thread's CPU time: what the
  * kernel has counted from begin to end. syscall, waker: -1 where there is none. `stop` stops it.
- * In tests/prog/blamed each step is a pause, too.
+ * In tests/prog/blamed each step is a pause, too, in tests/prog/spanned a span.
  */
 #include <fcntl.h>
 #include <inttypes.h>
@@ -40,6 +40,10 @@ struct counters {
 #include <ebtrace/probes.h>
 #define begin_pause() ebt_begin(EBT_PHASE_major)
 #define end_pause()   ebt_end(EBT_PHASE_major)
+#elif defined(SPANNED)
+#include <ebtrace/probes.h>
+#define begin_pause() ebt_span_begin(ebt_register("step", EBT_USER_SPAN))
+#define end_pause()   ebt_span_end(ebt_register("step", EBT_USER_SPAN))
 #else
 #define begin_pause() (void)0
 #define end_pause()   (void)0

@@ -20,8 +20,7 @@ static bool has_threads(const char *path)
 	return has;
 }
 
-/* Whether the rings of all that is traced say which thread writes them. */
-static bool rings_have_threads(const struct engine_options *e)
+bool blame_mode_rings_have_threads(const struct engine_options *e)
 {
 	char path[PATH_MAX];
 	for (unsigned i = 0; i < e->pid_count; i++) {
@@ -44,7 +43,7 @@ static bool rings_have_threads(const struct engine_options *e)
  */
 void blame_mode_prepare(struct engine_options *e)
 {
-	bool probes = e->stacks || e->faults || !rings_have_threads(e);
+	bool probes = e->stacks || e->faults || !blame_mode_rings_have_threads(e);
 	if (e->mode == MODE_AUTO && probes && probing_is_allowed())
 		e->mode = MODE_PROBES;
 	if (e->stack_glob_count)

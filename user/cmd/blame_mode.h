@@ -7,5 +7,7 @@
 
 /* Of options with `blame`, before they are checked. */
 void blame_mode_prepare(struct engine_options *e);
+/* Whether the rings of all that is traced report which thread writes them. */
+bool blame_mode_rings_have_threads(const struct engine_options *e);
 
 #endif

@@ -9,6 +9,8 @@ const struct command commands[] = {
 	 "what a runtime does, event by event; the default"},
 	{"ebtrace stat", OPTS_STAT, OPERANDS_FILES,
 	 "GC time, pause percentiles, collections, memory"},
+	{"ebtrace spans", OPTS_SPANS, OPERANDS_FILES,
+	 "what requests and other spans of a program were made of"},
 	{"ebtrace top", OPTS_TOP, OPERANDS_FILES,
 	 "processes by GC time, pauses and allocation, on the screen"},
 	{"ebtrace mem", OPTS_MEM, OPERANDS_FILES,

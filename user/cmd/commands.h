@@ -23,6 +23,7 @@ enum opts_commands {
 	OPTS_COMPLETION = 256,
 	OPTS_VERSION = 512,
 	OPTS_TOP = 1024,
+	OPTS_SPANS = 2048,
 };
 
 enum exit_status {
@@ -64,6 +65,7 @@ const struct command *command_like(const char *word);
 
 int cmd_trace(int argc, char **argv);
 int cmd_stat(int argc, char **argv);
+int cmd_spans(int argc, char **argv);
 int cmd_top(int argc, char **argv);
 int cmd_mem(int argc, char **argv);
 int cmd_mem_record(int argc, char **argv);
@@ -77,8 +79,9 @@ int cmd_version(int argc, char **argv);
 
 /* Commands of events, of the address space or files of them; the others are about ebtrace
  * itself. */
-#define COMMANDS_OF_EVENTS \
-	(OPTS_TRACE | OPTS_STAT | OPTS_TOP | OPTS_MEM | OPTS_PAGES | OPTS_LIST | OPTS_INFO)
+#define COMMANDS_OF_EVENTS                                                                    \
+	(OPTS_TRACE | OPTS_STAT | OPTS_SPANS | OPTS_TOP | OPTS_MEM | OPTS_PAGES | OPTS_LIST | \
+	 OPTS_INFO)
 #define COMMANDS_ALL   (~0u)
 #define COMMANDS_BYTES 128
 /* "stat, list and info": the commands with these options (enum opts_commands). */

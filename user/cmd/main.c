@@ -116,6 +116,8 @@ static int run(const struct command *c, int argc, char **argv)
 	switch (c->options) {
 	case OPTS_STAT:
 		return cmd_stat(argc, argv);
+	case OPTS_SPANS:
+		return cmd_spans(argc, argv);
 	case OPTS_TOP:
 		return cmd_top(argc, argv);
 	case OPTS_MEM:

@@ -16,6 +16,8 @@ static const struct {
 	{"format", OPTS_PAGES,
 	 "A format of the report, as listed above; default: by the suffix of FILE, else the first"},
 	{"output", OPTS_MEM_RECORD, "The trace to write; - is stdout"},
+	{"format", OPTS_SPANS, "text; -f json is --json"},
+	{"top", OPTS_SPANS, "The N slowest spans, each with its parts in their order; default 5"},
 	{"blame", OPTS_STAT,
 	 "Report what pauses were made of: waits for a CPU or for another domain, blocking, and "
 	 "the threads that caused them (needs privilege); =faults: with the time of page faults"},

@@ -72,7 +72,8 @@ static uint64_t facts_of(const struct opts *o)
 }
 
 #define IS(fact) (1ull << (fact))
-#define RUN	 (OPTS_TRACE | OPTS_STAT | OPTS_TOP | OPTS_MEM)
+#define RUN	 (OPTS_TRACE | OPTS_STAT | OPTS_SPANS | OPTS_TOP | OPTS_MEM)
+#define MARKS	 (OPTS_TRACE | OPTS_SPANS)
 #define RECORD_WHAT \
 	"what to record? -- PROGRAM or -p PID; 'ebtrace mem record --help' shows examples"
 
@@ -112,10 +113,10 @@ static const struct rule {
 	 "--stack needs processes that run: -p PID, or -- PROGRAM"},
 	{RUN, IS(STACK) | IS(NO_TRAPS), 0, 0,
 	 "--stack needs a probe for each event: --mode stream or probes"},
-	{OPTS_TRACE, IS(MARKERS) | IS(NO_TRAPS), 0, 0, "-U needs probes: --mode stream or probes"},
-	{OPTS_TRACE, IS(MARKERS), IS(PAGES) | IS(SNAPSHOT), 0,
+	{MARKS, IS(MARKERS) | IS(NO_TRAPS), 0, 0, "-U needs probes: --mode stream or probes"},
+	{MARKS, IS(MARKERS), IS(PAGES) | IS(SNAPSHOT), 0,
 	 "-U excludes --pages and --snapshot: it waits for what programs do"},
-	{OPTS_TRACE, IS(MANY), 0, IS(MARKERS), "--many needs markers: -U 'PROVIDER:NAME'"},
+	{MARKS, IS(MANY), 0, IS(MARKERS), "--many needs markers: -U 'PROVIDER:NAME'"},
 	{RUN, IS(FAULTS), IS(FILES) | IS(NO_TRAPS), 0,
 	 "--blame=faults needs processes that run, and a probe at each pause: --mode stream or "
 	 "probes"},

@@ -26,7 +26,7 @@
  * events; all. */
 #define SELECT (OPTS_TRACE | OPTS_STAT)
 #define RINGS  (SELECT | OPTS_TOP)
-#define RUN    (RINGS | OPTS_MEM)
+#define RUN    (RINGS | OPTS_SPANS | OPTS_MEM)
 #define EVENTS (COMMANDS_OF_EVENTS | OPTS_MEM_RECORD)
 #define EVERY  (EVENTS | OPTS_HELP | OPTS_COMPLETION | OPTS_VERSION)
 
@@ -87,21 +87,21 @@ const struct option_row option_rows[] = {
 	{0, NULL, 0, NULL, "Input:", 1, OWN},
 	{RUN | OPTS_PAGES | OPTS_INFO | OPTS_LIST | OPTS_MEM_RECORD, "pid", 'p', &of_pid,
 	 "A running process, or several: 1,2 (repeatable)", 1, OWN},
-	{RUN, "all", 'a', NULL,
+	{RINGS | OPTS_MEM, "all", 'a', NULL,
 	 "All processes that can be traced, also those that come; switches no ring on", 1,
 	 INTO(TRUE, engine.all)},
 	{RUN | OPTS_LIST | OPTS_INFO, "ring-dir", OPT_RING_DIR, &of_dir,
 	 "Another directory to search for ring files", 1,
 	 INTO(TEXT, engine.ring_dir, .is_live = true)},
-	{RINGS | OPTS_INFO, "ocaml-version", OPT_RUNTIME_VERSION, &of_release,
+	{RINGS | OPTS_SPANS | OPTS_INFO, "ocaml-version", OPT_RUNTIME_VERSION, &of_release,
 	 "Release that wrote the rings: 5.0 to 5.5", 1, OWN},
-	{RINGS, "mode", OPT_MODE, &of_mode,
+	{RINGS | OPTS_SPANS, "mode", OPT_MODE, &of_mode,
 	 "auto, ring (no privilege), watermark (a trap for each quarter of a "
 	 "ring), stream (a trap for each event: with thread and CPU), probes "
 	 "(traps alone: no ring is read), counters (probes that only count: "
 	 "for statistics)",
 	 1, INTO(WORD, engine.mode, .is_live = true)},
-	{RINGS, "ring-request", OPT_RING_REQUEST, &of_ring_request,
+	{RINGS | OPTS_SPANS, "ring-request", OPT_RING_REQUEST, &of_ring_request,
 	 "Ask programs to switch their ring on: auto (not under a seccomp "
 	 "filter), always, never",
 	 1, INTO(WORD, engine.ring_request, .is_live = true)},
@@ -117,12 +117,12 @@ const struct option_row option_rows[] = {
 	 "Record the stack of each event, or of those of this name or kind; !GLOB excludes "
 	 "(repeatable; needs privilege)",
 	 1, OWN},
-	{OPTS_TRACE, "marker", 'U', &of_marker,
+	{OPTS_TRACE | OPTS_SPANS, "marker", 'U', &of_marker,
 	 "Markers of any program as events: 'provider:name'; as spans: 'p:begin~p:end' by thread, "
 	 "'p:begin#0~p:end#0' by argument 0 of each; #1:str: with the text of argument 1 "
 	 "(repeatable; needs privilege)",
 	 1, OWN_LIVE},
-	{OPTS_TRACE, "many", OPT_MANY, NULL,
+	{OPTS_TRACE | OPTS_SPANS, "many", OPT_MANY, NULL,
 	 "With -U: any number of sites, and markers that fire on every call", 1,
 	 INTO(TRUE, engine.markers.many, .is_live = true)},
 	{SELECT, "snapshot", OPT_SNAPSHOT, NULL, "Print what the rings hold now, then exit", 1,
@@ -195,8 +195,8 @@ const struct option_row option_rows[] = {
 	 "Functions of a stack that are written beside an event, the innermost; default 1024, 0: "
 	 "all",
 	 3, INTO(NUMBER, max_stack, RANGE(0, INT_MAX), .preset = TEXT_OF(SESSION_MAX_STACK))},
-	{OPTS_STAT | OPTS_TOP | OPTS_MEM | OPTS_PAGES | OPTS_LIST | OPTS_INFO, "json", OPT_JSON,
-	 NULL, "Print JSON", 3, INTO(TRUE, json)},
+	{OPTS_STAT | OPTS_SPANS | OPTS_TOP | OPTS_MEM | OPTS_PAGES | OPTS_LIST | OPTS_INFO, "json",
+	 OPT_JSON, NULL, "Print JSON", 3, INTO(TRUE, json)},
 	{RUN | OPTS_PAGES | OPTS_LIST | OPTS_INFO, "json-schema", OPT_JSON_SCHEMA, NULL,
 	 "Print the schema of the JSON output and exit", 3, INTO(TRUE, json_schema)},
 	{OPTS_STAT | OPTS_TOP | OPTS_MEM, "interval", OPT_INTERVAL, &of_duration,
@@ -211,7 +211,7 @@ const struct option_row option_rows[] = {
 	 "A section for each program or process; default: program if there are "
 	 "more than 8 processes",
 	 3, OWN},
-	{OPTS_STAT | OPTS_TOP | OPTS_MEM | OPTS_PAGES, "top", OPT_TOP, &of_number,
+	{OPTS_STAT | OPTS_SPANS | OPTS_TOP | OPTS_MEM | OPTS_PAGES, "top", OPT_TOP, &of_number,
 	 "Only the N sections with the most GC time", 3, INTO(NUMBER, top, RANGE(1, INT_MAX))},
 	{OPTS_TOP, "once", OPT_ONCE, NULL,
 	 "Print one frame as text, of the --interval or --duration, or of a FILE, and exit", 3,
@@ -702,6 +702,7 @@ void opts_parse(struct opts *ret, const struct opts_command *cmd, int argc, char
 	*ret = (struct opts){
 		.command = cmd->command,
 		.filters = list_for(argc, sizeof(char *)),
+		.names = list_for(argc, sizeof(char *)),
 		.engine =
 			{
 				.command = cmd->command == OPTS_TRACE ? NULL : argv[0],
@@ -748,6 +749,7 @@ void opts_done(struct opts *o)
 	free(o->engine.domains);
 	free(o->engine.threads);
 	free(o->filters);
+	free(o->names);
 	free(o->wrapper_globs);
 	for (unsigned i = 0; i < o->trigger.rules; i++)
 		free((char *)o->trigger.rule[i].span);

@@ -199,6 +199,8 @@ struct opts {
 	bool captures;	      /* set by trace: the output is a capture */
 	const char **filters; /* of mem */
 	unsigned filter_count;
+	const char **names; /* of spans: patterns */
+	unsigned name_count;
 	const char **wrapper_globs;   /* which `wrappers` has */
 	struct mem_wrappers wrappers; /* of mem */
 	struct moment at, from, to;   /* since the begin */

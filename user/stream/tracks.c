@@ -412,6 +412,17 @@ int tracks_forget(struct tracks *t, uint32_t process, uint64_t end_ns)
 	return 0;
 }
 
+int tracks_end_outermost(struct tracks *t, struct track *track, uint64_t end_ns, enum track_end how)
+{
+	struct stack *s = OF_LINK(track, struct stack, track);
+	if (track->depth == 1)
+		return pop(t, s, moment(track, end_ns), how);
+	struct track_span span = track->open[0];
+	track->depth--;
+	memmove(track->open, track->open + 1, track->depth * sizeof(*track->open));
+	return t->visitor->end(t->ctx, track, &span, 0, moment(track, end_ns), how);
+}
+
 int tracks_push_to(struct tracks *t, struct track *track, const struct ebt_event *ev)
 {
 	struct stack *s = OF_LINK(track, struct stack, track);

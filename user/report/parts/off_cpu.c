@@ -145,3 +145,53 @@ void off_cpu_split(const struct off_cpu *o, uint64_t from, uint64_t to, struct b
 	}
 	ret->ns[BLAME_CPU] += cpu;
 }
+
+/* The stretches that are left of a walk. */
+struct walk {
+	uint64_t at, to;
+	off_cpu_fn *fn;
+	void *ctx;
+};
+
+/* The next stretch, up to `end`; what is between was on a CPU. */
+static int walk_to(struct walk *w, enum blame_part part, const struct off_cpu_interval *of,
+		   uint64_t begin, uint64_t end)
+{
+	begin = begin > w->at ? begin : w->at;
+	end = end < w->to ? end : w->to;
+	if (end <= begin)
+		return 0;
+	int err = begin > w->at ? w->fn(w->ctx, BLAME_CPU, NULL, w->at, begin) : 0;
+	w->at = end;
+	return err ? err : w->fn(w->ctx, part, of, begin, end);
+}
+
+static int walk_interval(struct walk *w, const struct off_cpu_interval *i)
+{
+	uint64_t begin = i->of.begin_ns, end = i->of.end_ns, length = end - begin;
+	uint64_t wait = i->of.wait_ns, delay = i->of.run_delay_ns, more = 0;
+	bool preempted = wait >= length;
+	if (!preempted && delay > wait)
+		wait = delay;
+	wait = wait < length ? wait : length;
+	/* What the kernel counts beyond the interval was before it. */
+	if (preempted && delay > wait && begin >= w->at)
+		more = delay - wait < begin - w->at ? delay - wait : begin - w->at;
+	int err = walk_to(w, BLAME_WAIT, i, begin - more, begin);
+	if (!err)
+		err = walk_to(w, i->blocked, i, begin, end - wait);
+	return err ? err : walk_to(w, BLAME_WAIT, i, end - wait, end);
+}
+
+int off_cpu_walk(const struct off_cpu *o, uint64_t from, uint64_t to, off_cpu_fn *fn, void *ctx)
+{
+	struct walk w = {from, to, fn, ctx};
+	int err = walk_to(&w, BLAME_UNKNOWN, NULL, from, o->known_from);
+	for (uint32_t k = first_behind(o, w.at); k < o->count && !err; k++) {
+		const struct off_cpu_interval *i = &o->at[o->first + k];
+		if (i->of.begin_ns >= to)
+			break;
+		err = walk_interval(&w, i);
+	}
+	return err || w.at >= to ? err : fn(ctx, BLAME_CPU, NULL, w.at, to);
+}

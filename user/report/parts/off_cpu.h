@@ -33,6 +33,12 @@ int off_cpu_add(struct off_cpu *o, const struct off_cpu_interval *i);
 void off_cpu_trim(struct off_cpu *o, uint64_t before_ns);
 /* Adds the parts of [from, to) to *ret. What is in no interval was on the CPU. */
 void off_cpu_split(const struct off_cpu *o, uint64_t from, uint64_t to, struct blame_split *ret);
+/* A stretch of a thread's time, of the interval `of`; NULL: it was on a CPU, or the part is not
+ * known. A return value other than 0 ends the walk, which returns it. */
+typedef int off_cpu_fn(void *ctx, enum blame_part part, const struct off_cpu_interval *of,
+		       uint64_t begin_ns, uint64_t end_ns);
+/* Calls fn for the stretches of [from, to), in their order and without a gap. */
+int off_cpu_walk(const struct off_cpu *o, uint64_t from, uint64_t to, off_cpu_fn *fn, void *ctx);
 /* The last interval; NULL: there is none. */
 const struct offcpu *off_cpu_last(const struct off_cpu *o);
 void off_cpu_done(struct off_cpu *o);

@@ -1,0 +1,99 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# Spans of files: those of real Eio programs against what Eio's own decoder prints, with each part of each of them;
+# which spans patterns select, what is counted beside them, and the JSON against its schema.
+. tests/lib.sh
+need_command xz
+need_command jq
+ebt=$O/ebtrace
+
+spans() { "$ebt" spans -q --json --ocaml-version 5.3 --top 100000 "$@"; }
+wrong() {
+	# shellcheck disable=SC2016
+	jq -r --slurpfile s "$TMP/schema" '$s[0] as $schema | '"$(grep -v '^#' tests/stat-schema.jq)" "$@" 2>&1
+}
+"$ebt" spans --json-schema >"$TMP/schema"
+is $? 0 "the schema is printed"
+
+# adds_up FILE: what of a report does not add up.
+adds_up() {
+	jq -c '(.spans[] | ., .slowest_hundredth | select(.total_ns != ([.parts[].ns] | add // 0))),
+		(.slowest[] | select(.ns != ([.parts[].ns] | add // 0) or
+			(.in_order_more == 0 and .ns != ([.in_order[].ns] | add // 0))))' "$1"
+}
+for name in reqs1 reqs2 net wrapped; do
+	ring=$TMP/$name.events
+	xz -dc "tests/data/eio/$name.events.xz" >"$ring"
+	xz -dc "tests/data/eio/$name.dump.xz" | LC_ALL=C sort -s -n -k1,1 | tests/eio-fibers.pl | tests/eio-spans.pl | LC_ALL=C sort >"$TMP/want"
+	spans "$ring" >"$TMP/$name.json"
+	jq -r '.slowest[] | [.fiber, .name, .begin_ns, .ns, ([.parts[] | select(.part == "ready").ns] | add // 0),
+		([.parts[] | select(.part == "suspended") | "\(.of // "")=\(.ns)"] | sort | join(","))] | @tsv' "$TMP/$name.json" |
+		LC_ALL=C sort >"$TMP/got"
+	same_file "$TMP/got" "$TMP/want" "$name: every span with its fiber, its length, and how long it was ready and suspended in which operation"
+	[ -s "$TMP/got" ]
+	ok $? "$name: there are some"
+	is "$(adds_up "$TMP/$name.json")" "" "$name: parts add up to each span, to all, to the slowest, to the nanosecond"
+	is "$(jq '[.spans[].count] | add' "$TMP/$name.json")" "$(wc -l <"$TMP/want")" "$name: as many are counted"
+	is "$(jq '[.spans[].total_ns] | add' "$TMP/$name.json")" "$(awk -F'\t' '{ s += $4 } END { printf "%.0f", s }' "$TMP/want")" \
+		"$name: and all of their time"
+	is "$(wrong "$TMP/$name.json" | head -3)" "" "$name: the report follows its schema"
+	"$ebt" -q -o "$TMP/$name.ebt" --ocaml-version 5.3 "$ring"
+	"$ebt" spans -q --json --top 100000 "$TMP/$name.ebt" >"$TMP/again"
+	same_file "$TMP/again" "$TMP/$name.json" "$name: of a capture of it the report is the same"
+	"$ebt" spans -q --json --top 100000 "$TMP/$name.ebt" >"$TMP/again"
+	same_file "$TMP/again" "$TMP/$name.json" "$name: and once more"
+done
+# The collections of these rings, in the spans of the fibers that ran then.
+is "$(jq -c '[.spans[] | select(.name == "allocate").parts[] | select(.part == "collected") | [.of, .ns > 100000]] | first' "$TMP/reqs1.json")" \
+	'["stw_leader",true]' "time in collections is collected, by the phase of the pause"
+jq -e '[.spans[].parts[] | select(.part == "running")] | length == 0' "$TMP/reqs1.json" >/dev/null
+ok $? "nothing is said to run where nobody recorded when threads ran"
+"$ebt" spans -q "$TMP/reqs1.events" | grep -q 'a recording has it with: sudo ebtrace --blame'
+ok $? "a line says what would record it"
+
+# Which spans.
+names() { jq -c '[.spans[].name] | sort' "$1"; }
+spans 're*' "$TMP/reqs1.events" >"$TMP/re"
+is "$(names "$TMP/re")" '["request","resolver"]' "a pattern selects spans by their names"
+spans 're*' 'sle*' "$TMP/reqs1.events" >"$TMP/two"
+is "$(names "$TMP/two")" '["request","resolver","sleep"]' "so do two"
+spans minor "$TMP/reqs1.events" >"$TMP/minor"
+is "$(jq -c '.spans[] | [.name, .is_phase, .count]' "$TMP/minor")" '["minor",true,2]' "one that matches no span selects phases"
+is "$(adds_up "$TMP/minor")" "" "their parts add up"
+spans 'm*' request "$TMP/reqs1.events" >"$TMP/both"
+is "$(jq -r '.spans[].is_phase' "$TMP/both" | sort | uniq -c | awk '{ print $2 }' | paste -sd' ')" "false true" "spans and phases may be asked for together"
+spans 's*' "$TMP/reqs1.events" >"$TMP/s"
+is "$(names "$TMP/s")" '["sleep"]' "a pattern that matches a span selects no phase that it matches, too"
+is "$(jq -r '.slowest[].name' "$TMP/s" | sort -u)" sleep "nor is one among the slowest"
+"$ebt" spans -q 'no*' "$TMP/reqs1.events" >"$TMP/out" 2>"$TMP/err"
+is "$? $(wc -c <"$TMP/out")" "4 0" "where nothing matches the status is 4, and there is no report"
+grep -q 'names were: request, sleep, compute, allocate, await, resolver$' "$TMP/err"
+ok $? "and the names that were seen are listed" || diag "$(cat "$TMP/err")"
+"$ebt" spans -q --json 'no*' "$TMP/reqs1.events" 2>/dev/null | jq -e '.spans == [] and .slowest == []' >/dev/null
+ok $? "as JSON it is a report without spans"
+"$ebt" spans -q "$TMP/no-such-file" >"$TMP/out" 2>"$TMP/err"
+is $? 1 "a last word that is no file is a file that is missing"
+"$ebt" spans 'req*' >"$TMP/out" 2>"$TMP/err"
+is "$? $(wc -c <"$TMP/out")" "1 0" "also if it looks like a pattern"
+"$ebt" spans -U a:b "$TMP/reqs1.events" >"$TMP/out" 2>"$TMP/err"
+is "$? $(grep -c -- '--marker needs processes that run' "$TMP/err")" "2 1" "markers are asked for of processes that run"
+is "$("$ebt" spans -q --json --top 3 "$TMP/reqs2.events" | jq -c '[.slowest | length, (map(.ns) | . == (sort | reverse))]')" "[3,true]" \
+	"--top keeps as many of the slowest, the slowest first"
+is "$("$ebt" spans -q --json --top 3 "$TMP/reqs2.events" | jq -c '[.slowest[].ns]')" "$(jq -c '[.slowest[:3][].ns]' "$TMP/reqs2.json")" \
+	"they are the slowest of all"
+
+# Spans of OCaml's and our own libraries.
+"$ebt" spans -q --json tests/data/capture/probes.ebt >"$TMP/probes"
+is "$(jq -c '.spans[] | [.name, .count, .open_at_begin, .not_ended]' "$TMP/probes")" '["minigc.batch",30,0,0]' "user events of type span are spans"
+for file in tests/data/ocaml-5.*/c-user.events.xz; do
+	xz -dc "$file" >"$TMP/user.events"
+	begins=$("$ebt" -q -f ndjson "$TMP/user.events" | jq -s '[.[] | select(.kind == "span_begin")] | length')
+	got=$("$ebt" spans -q --json "$TMP/user.events" | jq '[.spans[] | .count + .not_ended + .open_at_end + .cut_by_loss] | add')
+	is "$got" "$begins" "$file: each that began is counted once"
+done
+for file in tests/data/ocaml-5.*/d-wrapped-user.events.xz; do
+	xz -dc "$file" >"$TMP/user.events"
+	spans "$TMP/user.events" >"$TMP/cut"
+	is "$(adds_up "$TMP/cut")" "" "$file: of a ring that wrapped parts add up"
+done
+done_testing

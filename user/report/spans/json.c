@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "report/spans/show.h"
+
+#include "base/json.h"
+#include "report/schema.h"
+#include "report/spans/spans.h"
+#include "session/origin.h"
+
+static void put_of(struct json *j, const struct span_sums *s, uint32_t kind, uint32_t detail)
+{
+	char scratch[SPAN_DETAIL_BYTES];
+	const char *of = span_detail(s, kind, detail, scratch);
+	json_key_str(j, "part", span_part_key(kind));
+	if (of)
+		json_key_str(j, "of", of);
+	else
+		json_key_null(j, "of");
+	if (kind == SPAN_BLOCKED && detail != SPAN_DETAIL_OTHER)
+		json_key_str(j, "reason", blame_part_key(span_block_part(detail)));
+	else
+		json_key_null(j, "reason");
+}
+
+static void put_parts(struct json *j, const struct span_sums *s, const struct span_parts *p)
+{
+	json_key_open(j, "parts", '[');
+	for (uint32_t i = 0; i < p->count; i++) {
+		json_open(j, '{');
+		put_of(j, s, p->at[i].kind, p->at[i].detail);
+		json_key_u64(j, "ns", p->at[i].ns);
+		json_close(j, '}');
+	}
+	json_close(j, ']');
+}
+
+static int put_slow_share(struct json *j, const struct span_sums *s, const struct span_name *n)
+{
+	struct span_slow slow;
+	int err = span_name_slow(n, &slow);
+	span_parts_sort(&slow.parts);
+	json_key_open(j, "slowest_hundredth", '{');
+	json_key_u64(j, "count", slow.count);
+	json_key_u64(j, "from_ns", slow.from_ns);
+	json_key_u64(j, "total_ns", slow.ns);
+	put_parts(j, s, &slow.parts);
+	json_close(j, '}');
+	span_parts_done(&slow.parts);
+	return err;
+}
+
+static int put_name(struct json *j, const struct spans_view *v, struct span_name *n)
+{
+	static const char *const cuts[] = {
+#define X(CONSTANT, key) [CONSTANT] = #key,
+		SPAN_CUTS_LIST(X)
+#undef X
+	};
+	const struct span_result *r = v->result;
+	const struct histogram *h = &n->lengths;
+	double seconds = (double)(r->end_ns - r->begin_ns) / 1e9;
+	json_open(j, '{');
+	json_key_str(j, "name", span_name_text(r->sums, n));
+	json_key_bool(j, "is_phase", n->is_phase);
+	json_key_u64(j, "count", h->count);
+	json_key_double(j, "per_second", seconds > 0 ? (double)h->count / seconds : 0);
+	json_key_u64(j, "total_ns", n->total_ns);
+	json_key_known(j, "min_ns", h->count, h->min);
+	json_key_known(j, "p50_ns", h->count, histogram_at(h, 500000));
+	json_key_known(j, "p90_ns", h->count, histogram_at(h, 900000));
+	json_key_known(j, "p99_ns", h->count, histogram_at(h, 990000));
+	json_key_known(j, "max_ns", h->count, h->max);
+	for (unsigned i = 0; i < SPAN_CUTS; i++)
+		json_key_u64(j, cuts[i], n->cut[i]);
+	span_parts_sort(&n->parts);
+	put_parts(j, r->sums, &n->parts);
+	int err = put_slow_share(j, r->sums, n);
+	json_close(j, '}');
+	return err;
+}
+
+static void put_segment(struct json *j, const struct span_sums *s, const struct span_segment *g)
+{
+	const char *comm = strings_text(s->texts, g->comm);
+	json_open(j, '{');
+	put_of(j, s, g->kind, g->detail);
+	json_key_u64(j, "begin_ns", g->begin_ns);
+	json_key_u64(j, "ns", g->end_ns - g->begin_ns);
+	json_key_known(j, "tid", g->tid, g->tid);
+	json_key_str(j, "comm", comm ? comm : "");
+	json_close(j, '}');
+}
+
+static void put_slow(struct json *j, const struct spans_view *v, struct span *span)
+{
+	const struct span_sums *s = v->result->sums;
+	json_open(j, '{');
+	json_key_str(j, "name", span_name_text(s, span->name));
+	json_key_u64(j, "pid", span->pid);
+	json_key_known(j, "tid", span->tid, span->tid);
+	json_key_known(j, "domain", span->domain != EBT_NO_DOMAIN, span->domain);
+	if (span->fiber)
+		json_key_i64(j, "fiber", span->fiber);
+	else
+		json_key_null(j, "fiber");
+	json_key_u64(j, "begin_ns", span->begin_ns);
+	json_key_u64(j, "ns", span->ns);
+	span_parts_sort(&span->parts);
+	put_parts(j, s, &span->parts);
+	json_key_open(j, "in_order", '[');
+	for (uint32_t i = 0; i < span->segments.count; i++)
+		put_segment(j, s, &span->segments.at[i]);
+	json_close(j, ']');
+	json_key_u64(j, "in_order_more", span->segments.more);
+	json_close(j, '}');
+}
+
+int spans_json(struct buf *b, const struct spans_view *v)
+{
+	const struct span_result *r = v->result;
+	struct json j = {.out = b};
+	int err = 0;
+	json_open(&j, '{');
+	json_key_str(&j, "kind", "spans");
+	json_key_u64(&j, "schema", 1);
+	json_key_u64(&j, "begin_ns", r->begin_ns);
+	json_key_u64(&j, "wall_ns", r->end_ns - r->begin_ns);
+	json_key_bool(&j, "threads_known", r->knows_threads);
+	json_key_u64(&j, "not_followed", r->without_room);
+	json_key_open(&j, "spans", '[');
+	for (uint32_t i = 0; i < r->names && !err; i++)
+		err = put_name(&j, v, r->name[i]);
+	json_close(&j, ']');
+	json_key_open(&j, "slowest", '[');
+	for (uint32_t i = 0; i < r->slow_count; i++)
+		put_slow(&j, v, &r->slowest[i]);
+	json_close(&j, ']');
+	json_close(&j, '}');
+	buf_puts(b, "\n");
+	return err;
+}
+
+static const struct schema_key report[] = {{"kind", SCHEMA_CONST("\"spans\"")},
+					   {"schema", SCHEMA_CONST("1")},
+					   {"begin_ns", SCHEMA_COUNT},
+					   {"wall_ns", SCHEMA_COUNT},
+					   {"threads_known", SCHEMA_TRUTH},
+					   {"not_followed", SCHEMA_COUNT},
+					   {"spans", SCHEMA_LIST("name")},
+					   {"slowest", SCHEMA_LIST("span")},
+					   {0}};
+static const struct schema_key name[] = {{"name", SCHEMA_STRING},
+					 {"is_phase", SCHEMA_TRUTH},
+					 {"count", SCHEMA_COUNT},
+					 {"per_second", SCHEMA_NUMBER},
+					 {"total_ns", SCHEMA_COUNT},
+					 {"min_ns", SCHEMA_KNOWN},
+					 {"p50_ns", SCHEMA_KNOWN},
+					 {"p90_ns", SCHEMA_KNOWN},
+					 {"p99_ns", SCHEMA_KNOWN},
+					 {"max_ns", SCHEMA_KNOWN},
+#define X(CONSTANT, key) {#key, SCHEMA_COUNT},
+					 SPAN_CUTS_LIST(X)
+#undef X
+						 {"parts", SCHEMA_LIST("part")},
+					 {"slowest_hundredth", SCHEMA_REF("slow")},
+					 {0}};
+static const struct schema_key slow[] = {{"count", SCHEMA_COUNT},
+					 {"from_ns", SCHEMA_COUNT},
+					 {"total_ns", SCHEMA_COUNT},
+					 {"parts", SCHEMA_LIST("part")},
+					 {0}};
+static const struct schema_key of[] = {{"part", SCHEMA_STRING},
+				       {"of", "{\"type\":[\"string\",\"null\"]}"},
+				       {"reason", "{\"type\":[\"string\",\"null\"]}"},
+				       {"ns", SCHEMA_COUNT},
+				       {0}};
+static const struct schema_key span[] = {{"name", SCHEMA_STRING},
+					 {"pid", SCHEMA_COUNT},
+					 {"tid", SCHEMA_KNOWN},
+					 {"domain", SCHEMA_KNOWN},
+					 {"fiber", "{\"type\":[\"integer\",\"null\"]}"},
+					 {"begin_ns", SCHEMA_COUNT},
+					 {"ns", SCHEMA_COUNT},
+					 {"parts", SCHEMA_LIST("part")},
+					 {"in_order", SCHEMA_LIST("segment")},
+					 {"in_order_more", SCHEMA_COUNT},
+					 {0}};
+static const struct schema_key segment[] = {
+	{"begin_ns", SCHEMA_COUNT}, {"tid", SCHEMA_KNOWN}, {"comm", SCHEMA_STRING}, {0}};
+
+void spans_schema(struct json *j)
+{
+	static const struct schema_part parts[] = {
+		{"spans", {report}}, {"name", {name}}, {"slow", {slow}},
+		{"part", {of}},	     {"span", {span}}, {"segment", {of, segment}},
+	};
+	schema_put(j, "ebtrace spans", parts, sizeof(parts) / sizeof(*parts), 1, NULL, NULL);
+}

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "report/spans/model/open.h"
+
+#include <ebtrace/event.h>
+#include <stdlib.h>
+
+int open_span_add(struct open_span *o, const struct span_segment *s)
+{
+	int err = span_parts_add(&o->of.parts, s->kind, s->detail, s->end_ns - s->begin_ns);
+	return err ? err : span_segments_add(&o->of.segments, s);
+}
+
+/* Where the pieces of a walk go. */
+struct walk {
+	struct span_sums *sums;
+	open_span_fn *fn;
+	void *ctx;
+};
+
+/* What a thread without a CPU did, and which other thread had to do with that. */
+static void set_off_cpu(struct span_sums *sums, const struct span_piece *p, struct span_segment *s)
+{
+	const struct offcpu *of = &p->of->of;
+	const char *comm = "";
+	if (p->part == BLAME_WAIT) {
+		s->kind = SPAN_WAITING;
+		s->tid = of->runner;
+		comm = of->runner_comm;
+	} else {
+		s->kind = p->part == BLAME_FAULT     ? SPAN_FAULTING
+			  : p->part == BLAME_STOPPED ? SPAN_STOPPED
+						     : SPAN_BLOCKED;
+		s->tid = of->interrupt ? 0 : of->waker;
+		comm = of->interrupt ? "" : of->waker_comm;
+	}
+	s->comm = span_sums_text(sums, comm);
+	s->is_tracer = s->tid && s->tid == p->of->tracer;
+	if (s->kind == SPAN_WAITING)
+		s->detail = s->comm;
+	else if (s->kind == SPAN_BLOCKED)
+		s->detail = span_block(p->part, of->syscall);
+}
+
+static int on_piece(void *ctx, const struct span_piece *p)
+{
+	const struct walk *w = ctx;
+	struct span_segment s = {.begin_ns = p->begin_ns, .end_ns = p->end_ns};
+	if (p->is_pause) {
+		s.kind = SPAN_COLLECTED;
+		s.detail = p->row;
+	} else if (p->of) {
+		set_off_cpu(w->sums, p, &s);
+	} else {
+		s.kind = p->part == BLAME_UNKNOWN ? SPAN_UNKNOWN : SPAN_RUNNING;
+	}
+	return w->fn(w->ctx, &s);
+}
+
+int open_span_walk(const struct span_times *t, struct span_sums *sums,
+		   const struct span_thread *who, uint64_t known_from, uint64_t from, uint64_t to,
+		   open_span_fn *fn, void *ctx)
+{
+	struct walk w = {sums, fn, ctx};
+	return span_times_walk(t, who, from, to, known_from, on_piece, &w);
+}
+
+static int add(void *ctx, const struct span_segment *s)
+{
+	return open_span_add(ctx, s);
+}
+
+int open_span_advance(struct open_span *o, const struct span_times *t, struct span_sums *sums,
+		      uint64_t known_from, uint64_t to_ns)
+{
+	if (to_ns <= o->done_ns)
+		return 0;
+	int err = open_span_walk(t, sums, &o->who, known_from, o->done_ns, to_ns, add, o);
+	o->done_ns = to_ns;
+	return err;
+}
+
+int open_span_replace(struct open_span *o, enum span_part_kind kind, uint64_t end_ns)
+{
+	span_parts_done(&o->of.parts);
+	span_segments_done(&o->of.segments);
+	o->done_ns = end_ns;
+	return open_span_add(
+		o,
+		&(struct span_segment){.begin_ns = o->of.begin_ns, .end_ns = end_ns, .kind = kind});
+}
+
+void open_span_free(struct open_span *o)
+{
+	if (!o)
+		return;
+	span_parts_done(&o->of.parts);
+	span_segments_done(&o->of.segments);
+	free(o);
+}

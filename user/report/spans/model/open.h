@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Spans that have not ended: the time of each is taken in piece by piece, at the latest when it
+ * ends, and sooner where what threads did lately would be too much to keep. A piece is one of its
+ * thread, or one that the caller has.
+ */
+#ifndef REPORT_SPANS_MODEL_OPEN_H
+#define REPORT_SPANS_MODEL_OPEN_H
+
+#include "report/spans/model/sums.h"
+#include "report/spans/model/times.h"
+
+struct open_span {
+	struct span of; /* ns: when it has ended */
+	struct span_thread who;
+	uint64_t done_ns;	       /* what was before is in its parts */
+	bool held_one;		       /* a span of its name has ended inside it */
+	struct open_span *prev, *next; /* of its process, or those around it of its fiber */
+};
+
+/* Takes in a piece. 0 or -ENOMEM. */
+int open_span_add(struct open_span *o, const struct span_segment *s);
+/* Takes in the time of its thread up to this moment. 0 or -ENOMEM. */
+int open_span_advance(struct open_span *o, const struct span_times *t, struct span_sums *sums,
+		      uint64_t known_from, uint64_t to_ns);
+/* The pieces of a thread's time as segments. 0 or -ENOMEM, or what fn returned. */
+typedef int open_span_fn(void *ctx, const struct span_segment *s);
+int open_span_walk(const struct span_times *t, struct span_sums *sums,
+		   const struct span_thread *who, uint64_t known_from, uint64_t from, uint64_t to,
+		   open_span_fn *fn, void *ctx);
+/* All of its time was of no thread that is known: its parts are one. 0 or -ENOMEM. */
+int open_span_replace(struct open_span *o, enum span_part_kind kind, uint64_t end_ns);
+void open_span_free(struct open_span *o); /* NULL is allowed */
+
+#endif

@@ -1,0 +1,767 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "report/spans/model/spans.h"
+
+#include <errno.h>
+#include <fnmatch.h>
+#include <stdlib.h>
+
+#include "base/ptrarray.h"
+#include "report/parts/pause_clock.h"
+#include "report/spans/model/open.h"
+#include "session/event_args.h"
+#include "session/names.h"
+#include "session/phases.h"
+#include "stream/fibers.h"
+#include "stream/tracks.h"
+
+/* Spans of one name in each other, of which the outermost has no end any more (stream/tracks.h has
+ * a limit). */
+#define DEPTH_MAX 96
+
+/* What is kept of a lane of the registry. */
+struct lane {
+	struct lane *next, *prev; /* of its process */
+	uint32_t lane, process;
+	uint16_t domain;
+	struct pause_clock clock; /* `user` of its pauses: the row, and 1 */
+	uint64_t last_ns;	  /* of its last event */
+	uint32_t tids[3];	  /* the first threads of its events */
+	uint64_t runs_ns;	  /* the fiber that runs, ran then; 0: none runs */
+};
+
+/* What is kept of a process. */
+struct follow {
+	struct lane *lanes;
+	struct open_span *open; /* of threads */
+	struct span_times times;
+	uint64_t known_from; /* intervals before it were lost; 0: none were */
+};
+
+struct span_model {
+	const struct session *session;
+	struct span_model_options options;
+	struct span_sums sums;
+	struct tracks *tracks;		   /* user spans, and phases for the pauses */
+	struct tracks *phases;		   /* that are spans; NULL: no pattern matches a phase */
+	struct fibers *fibers;		   /* NULL: there was no event of a library of fibers */
+	PTRARRAY(struct follow) processes; /* by process */
+	PTRARRAY(struct lane) lanes;	   /* by lane of the registry */
+	struct map matches;		   /* text → 1: no pattern matches, 2: one does */
+	const struct ebt_event *event;	   /* at hand */
+	struct track *crowded;		   /* it has too many open spans */
+	uint32_t open;
+	bool knows_threads, has_begun;
+	uint64_t known_from, begin_ns, end_ns;
+	uint64_t losses;
+	uint32_t seen[SPANS_SEEN];
+	uint32_t seen_count;
+	bool seen_more;
+};
+
+static struct follow *follow_of(struct span_model *m, uint32_t process)
+{
+	bool is_new;
+	return ptrarray_make(&m->processes, process, &is_new);
+}
+
+static bool matches_any(const struct span_model *m, const char *name)
+{
+	for (unsigned i = 0; i < m->options.glob_count; i++)
+		if (!fnmatch(m->options.globs[i], name, 0))
+			return true;
+	return !m->options.glob_count;
+}
+
+static void note_seen(struct span_model *m, uint32_t text)
+{
+	m->seen_more |= m->seen_count == SPANS_SEEN;
+	if (m->seen_count < SPANS_SEEN)
+		m->seen[m->seen_count++] = text;
+}
+
+/* Whether a name of a user span is asked for. */
+static bool is_wanted(struct span_model *m, const char *name)
+{
+	if (!m->options.glob_count)
+		return true;
+	uint32_t text = span_sums_text(&m->sums, name);
+	uint64_t *known = text ? map_put(&m->matches, text) : NULL;
+	if (!known)
+		return matches_any(m, name);
+	if (!*known) {
+		*known = 1 + matches_any(m, name);
+		if (*known == 1)
+			note_seen(m, text);
+	}
+	return *known == 2;
+}
+
+static uint64_t known_from(const struct span_model *m, const struct follow *f)
+{
+	if (!m->knows_threads)
+		return UINT64_MAX;
+	return f->known_from > m->known_from ? f->known_from : m->known_from;
+}
+
+/* ---- threads and pauses ---- */
+
+/* The thread of a domain whose events name none: its first one. More than two have run it: not
+ * known, as a domain has one besides that only collects. */
+static uint32_t owner_of(const struct span_model *m, const struct lane *l)
+{
+	if (l->tids[2] || !l->tids[0])
+		return 0;
+	return l->domain ? l->tids[0] : processes_pid(&m->session->processes, l->process);
+}
+
+static struct span_thread thread_of(const struct span_model *m, const struct ebt_event *ev)
+{
+	bool is_domain = ev->domain != EBT_NO_DOMAIN;
+	uint32_t lane = is_domain ? processes_lane_of(&m->session->processes, ev) : 0;
+	const struct lane *l = ptrarray_get(&m->lanes, lane);
+	return (struct span_thread){.tid = ev->tid ? ev->tid
+					   : l	   ? owner_of(m, l)
+						   : 0,
+				    .lane = lane};
+}
+
+static struct span_thread pausing(const struct lane *l, uint32_t tid)
+{
+	return (struct span_thread){.tid = tid, .lane = l->lane};
+}
+
+static void note_tid(struct lane *l, uint32_t tid)
+{
+	for (unsigned i = 0; i < 3; i++) {
+		if (l->tids[i] == tid)
+			return;
+		if (!l->tids[i]) {
+			l->tids[i] = tid;
+			return;
+		}
+	}
+}
+
+/* NULL: no memory. */
+static struct lane *make_lane(struct span_model *m, const struct ebt_event *ev, uint32_t lane)
+{
+	bool is_new;
+	struct follow *f = follow_of(m, ev->process);
+	struct lane *l = f && lane ? ptrarray_make(&m->lanes, lane, &is_new) : NULL;
+	if (!l || !is_new)
+		return l;
+	l->lane = lane;
+	l->process = ev->process;
+	l->domain = ev->domain;
+	l->next = f->lanes;
+	if (l->next)
+		l->next->prev = l;
+	f->lanes = l;
+	return l;
+}
+
+/* Another thread runs the lane: the pause of the one before, if it has one, waits. */
+static int switch_thread(struct span_model *m, struct lane *l, const struct ebt_event *ev)
+{
+	struct pause_thread left = l->clock.now;
+	struct follow *f = follow_of(m, l->process);
+	int waits = f ? pause_clock_switch(&l->clock, ev->tid, l->last_ns, ev->ts) : -ENOMEM;
+	if (waits < 0)
+		return waits;
+	const struct pause_thread *now = &l->clock.now;
+	struct span_thread who = pausing(l, left.tid);
+	int err = waits ? span_times_add_pause(&f->times, &who, left.begin_ns, l->last_ns,
+					       (uint32_t)(uintptr_t)left.user - 1)
+			: 0;
+	who = pausing(l, now->tid);
+	if (!err && now->stopping && now->tid == ev->tid && left.tid != ev->tid)
+		err = span_times_open_pause(&f->times, &who, now->begin_ns,
+					    (uint32_t)(uintptr_t)now->user - 1);
+	return err;
+}
+
+static int begin_phase(struct span_model *m, struct track *t, struct track_span *s)
+{
+	struct lane *l = ptrarray_get(&m->lanes, t->lane);
+	struct follow *f = follow_of(m, t->process);
+	uint32_t row = phases_row(s->id);
+	if (!l || !f)
+		return -ENOMEM;
+	if (!phases_stop(row))
+		return 0;
+	s->user = (uint64_t)l->clock.now.tid << 1 | 1;
+	if (!pause_clock_begin(&l->clock, s->begin_ns))
+		return 0;
+	l->clock.now.user = (void *)(uintptr_t)(row + 1);
+	struct span_thread who = pausing(l, l->clock.now.tid);
+	return span_times_open_pause(&f->times, &who, s->begin_ns, row);
+}
+
+/* ---- how far back threads must be known ---- */
+
+static bool is_of(const struct span_thread *a, const struct span_thread *b)
+{
+	return b->tid ? a->tid == b->tid : a->lane == b->lane;
+}
+
+/* Takes in the time of a thread, which has one behind this moment, and returns since when what it
+ * did is still asked for. */
+static int advance(struct span_model *m, struct follow *f, const struct span_thread *who,
+		   uint64_t ns, uint64_t *ret_needed)
+{
+	int err = 0;
+	*ret_needed = ns;
+	for (struct open_span *o = f->open; o && !err; o = o->next)
+		if (is_of(&o->who, who))
+			err = open_span_advance(o, &f->times, &m->sums, known_from(m, f), ns);
+	for (const struct lane *l = f->lanes; l; l = l->next)
+		if (l->runs_ns && l->runs_ns < *ret_needed)
+			*ret_needed = l->runs_ns;
+	return err;
+}
+
+/* Since when anything is asked for that any thread did. */
+static uint64_t needed_of_all(const struct follow *f, uint64_t ns)
+{
+	for (const struct open_span *o = f->open; o; o = o->next)
+		ns = o->done_ns < ns ? o->done_ns : ns;
+	for (const struct lane *l = f->lanes; l; l = l->next)
+		ns = l->runs_ns && l->runs_ns < ns ? l->runs_ns : ns;
+	return ns;
+}
+
+static int end_phase(struct span_model *m, struct track *t, const struct track_span *s,
+		     uint64_t end_ns)
+{
+	struct lane *l = ptrarray_get(&m->lanes, t->lane);
+	struct follow *f = follow_of(m, t->process);
+	if (!l || !f)
+		return f ? 0 : -ENOMEM;
+	const struct pause_thread *p =
+		s->user ? pause_clock_end(&l->clock, (uint32_t)(s->user >> 1), end_ns) : NULL;
+	if (!p || !p->user)
+		return 0;
+	struct span_thread who = pausing(l, p == &l->clock.now ? p->tid : (uint32_t)(s->user >> 1));
+	/* One that waits has had all its pieces. */
+	if (p != &l->clock.now) {
+		span_times_drop_pause(&f->times, &who);
+		return 0;
+	}
+	int err = span_times_add_pause(&f->times, &who, p->begin_ns, end_ns,
+				       (uint32_t)(uintptr_t)p->user - 1);
+	if (err || !span_times_is_due(&f->times, &who))
+		return err;
+	uint64_t needed_ns;
+	err = advance(m, f, &who, end_ns, &needed_ns);
+	span_times_trim(&f->times, &who, needed_ns);
+	return err;
+}
+
+static int add_interval(struct span_model *m, const struct ebt_event *ev)
+{
+	struct follow *f = follow_of(m, ev->process);
+	struct off_cpu_interval i;
+	offcpu_get(m->session, ev, &i.of);
+	if (!f || !ev->tid)
+		return f ? 0 : -ENOMEM;
+	i.blocked = blame_part_of_block(i.of.reason, i.of.syscall);
+	i.tracer = m->session->tracer_tid;
+	if (i.of.reason == EBT_OFFCPU_PREEMPTED)
+		i.of.wait_ns = i.of.end_ns - i.of.begin_ns;
+	if (!m->knows_threads || i.of.begin_ns < m->known_from)
+		m->known_from = i.of.begin_ns;
+	m->knows_threads = true;
+	int err = 0;
+	if (thread_times_is_due(&f->times.off_cpu, ev->tid)) {
+		struct span_thread who = {.tid = ev->tid};
+		uint64_t needed_ns;
+		err = advance(m, f, &who, i.of.begin_ns, &needed_ns);
+		if (!thread_times_get(&f->times.off_cpu, ev->tid))
+			needed_ns = needed_of_all(f, needed_ns);
+		if (!err)
+			err = thread_times_trim(&f->times.off_cpu, ev->tid, needed_ns);
+	}
+	return err ? err : thread_times_add(&f->times.off_cpu, ev->tid, &i);
+}
+
+/* Intervals without a CPU were lost: what threads did up to now is not known. */
+static int lose_intervals(struct span_model *m, const struct ebt_event *ev)
+{
+	size_t at = 0;
+	int err = 0;
+	for (struct follow *f; !err && (f = ptrarray_next(&m->processes, &at));) {
+		if (ev->process && ptrarray_get(&m->processes, ev->process) != f)
+			continue;
+		for (struct open_span *o = f->open; o && !err; o = o->next)
+			err = open_span_advance(o, &f->times, &m->sums, known_from(m, f),
+						EBT_LOST_SINCE(ev));
+		f->known_from = ev->ts;
+	}
+	return err;
+}
+
+/* ---- spans ---- */
+
+static bool is_history(const struct span_model *m, uint64_t begin_ns)
+{
+	const struct moment *run = &m->session->run_begin;
+	return run->known && begin_ns < run->ns;
+}
+
+/* *ret NULL: it is not followed. 0 or -ENOMEM. */
+static int make_open(struct span_model *m, struct span_name *n, uint32_t process, uint64_t begin_ns,
+		     struct open_span **ret)
+{
+	*ret = NULL;
+	if (!n)
+		return -ENOMEM;
+	if (m->open >= SPANS_OPEN) {
+		n->cut[SPAN_NOT_FOLLOWED]++;
+		return 0;
+	}
+	struct open_span *o = calloc(1, sizeof(*o));
+	if (!o)
+		return -ENOMEM;
+	o->of.name = n;
+	o->of.pid = processes_pid(&m->session->processes, process);
+	o->of.domain = EBT_NO_DOMAIN;
+	o->of.begin_ns = o->done_ns = begin_ns;
+	m->open++;
+	*ret = o;
+	return 0;
+}
+
+static int open_of_thread(struct span_model *m, struct track *t, struct track_span *s,
+			  const struct ebt_event *ev, bool is_phase)
+{
+	char scratch[NAMES_MADE_BYTES];
+	const char *name = names_label(m->session, ev, scratch);
+	struct follow *f = follow_of(m, t->process);
+	struct open_span *o;
+	bool wanted = is_phase ? matches_any(m, name) : is_wanted(m, name);
+	if (!f || !wanted)
+		return f ? 0 : -ENOMEM;
+	struct span_name *n = span_sums_name(&m->sums, name, is_phase);
+	int err = make_open(m, n, t->process, s->begin_ns, &o);
+	if (err || !o)
+		return err;
+	o->who = thread_of(m, ev);
+	o->who.in_pauses = is_phase;
+	o->of.tid = o->who.tid;
+	o->of.domain = ev->domain;
+	o->next = f->open;
+	if (o->next)
+		o->next->prev = o;
+	f->open = o;
+	s->user = (uintptr_t)o;
+	return 0;
+}
+
+static void unlink_open(struct follow *f, struct open_span *o)
+{
+	*(o->prev ? &o->prev->next : &f->open) = o->next;
+	if (o->next)
+		o->next->prev = o->prev;
+}
+
+/* Why a span is in no sum; SPAN_CUTS: it is in all. */
+static enum span_cut cut_of(const struct span_model *m, const struct open_span *o,
+			    enum track_end how)
+{
+	switch (how) {
+	case TRACK_ENDED:
+		return is_history(m, o->of.begin_ns) ? SPAN_CUT_BEGIN : SPAN_CUTS;
+	case TRACK_LOST:
+		return SPAN_CUT_LOSS;
+	case TRACK_UNFINISHED:
+		return o->held_one && !o->of.name->recurses ? SPAN_NOT_ENDED : SPAN_CUT_END;
+	case TRACK_OUTER:
+	case TRACK_PROCESS:
+		break;
+	}
+	return SPAN_NOT_ENDED;
+}
+
+/* A span whose parts are whole has ended, or one that was cut. 0 or -ENOMEM. */
+static int close_span(struct span_model *m, struct open_span *o, uint64_t end_ns,
+		      enum track_end how)
+{
+	enum span_cut cut = cut_of(m, o, how);
+	int err = 0;
+	/* All of what was before the run is of no interest. */
+	if (cut != SPAN_CUTS && !is_history(m, end_ns))
+		o->of.name->cut[cut]++;
+	o->of.ns = end_ns - o->of.begin_ns;
+	if (cut == SPAN_CUTS)
+		err = span_sums_add(&m->sums, &o->of);
+	open_span_free(o);
+	m->open--;
+	return err;
+}
+
+static int close_of_thread(struct span_model *m, struct track *t, const struct track_span *s,
+			   uint64_t end_ns, enum track_end how)
+{
+	struct open_span *o = (struct open_span *)(uintptr_t)s->user;
+	struct follow *f = follow_of(m, t->process);
+	int err = 0;
+	if (!o || !f)
+		return f ? 0 : -ENOMEM;
+	unlink_open(f, o);
+	if (how == TRACK_ENDED) {
+		struct span_thread end = thread_of(m, m->event);
+		bool across = o->who.tid && end.tid && o->who.tid != end.tid;
+		/* The domain may have told its thread since. */
+		if (!o->who.tid && o->done_ns == o->of.begin_ns)
+			o->who.tid = o->of.tid = end.tid;
+		o->of.name->recurses |= o->held_one;
+		err = across ? open_span_replace(o, SPAN_ACROSS, end_ns)
+			     : open_span_advance(o, &f->times, &m->sums, known_from(m, f), end_ns);
+		if (t->depth && t->open[t->depth - 1].user)
+			((struct open_span *)(uintptr_t)t->open[t->depth - 1].user)->held_one |=
+				t->open[t->depth - 1].id == s->id;
+	}
+	int failed = close_span(m, o, end_ns, how);
+	return err ? err : failed;
+}
+
+static int on_begin(void *ctx, struct track *t, struct track_span *s, unsigned depth,
+		    const struct ebt_event *ev)
+{
+	struct span_model *m = ctx;
+	if (ev->kind == EBT_BEGIN)
+		return begin_phase(m, t, s);
+	if (depth >= DEPTH_MAX)
+		m->crowded = t;
+	return event_args_may_mean(m->session, ev) ? 0 : open_of_thread(m, t, s, ev, false);
+}
+
+static int on_end(void *ctx, struct track *t, const struct track_span *s, unsigned depth,
+		  uint64_t end_ns, enum track_end how)
+{
+	(void)depth;
+	return t->span == TRACK_PHASES ? end_phase(ctx, t, s, end_ns)
+				       : close_of_thread(ctx, t, s, end_ns, how);
+}
+
+static void on_orphan(void *ctx, struct track *t, const struct ebt_event *ev)
+{
+	struct span_model *m = ctx;
+	char scratch[NAMES_MADE_BYTES];
+	const char *name = names_label(m->session, ev, scratch);
+	if (t->span == TRACK_PHASES || event_args_may_mean(m->session, ev) || !is_wanted(m, name) ||
+	    is_history(m, ev->ts))
+		return;
+	struct span_name *n = span_sums_name(&m->sums, name, false);
+	if (n)
+		n->cut[m->losses ? SPAN_CUT_LOSS : SPAN_CUT_BEGIN]++;
+}
+
+static void free_lane(struct lane *l)
+{
+	pause_clock_done(&l->clock);
+	free(l);
+}
+
+/* A track of a lane is forgotten with all others of it. */
+static void on_forget(void *ctx, struct track *t)
+{
+	struct span_model *m = ctx;
+	struct follow *f = ptrarray_get(&m->processes, t->process);
+	struct lane *l = ptrarray_remove(&m->lanes, t->lane);
+	if (!l)
+		return;
+	if (l->next)
+		l->next->prev = l->prev;
+	if (l->prev)
+		l->prev->next = l->next;
+	else if (f)
+		f->lanes = l->next;
+	free_lane(l);
+}
+
+static const struct tracks_visitor visitor = {
+	.begin = on_begin, .end = on_end, .orphan = on_orphan, .forget = on_forget};
+
+/* ---- phases as spans ---- */
+
+static int on_phase_begin(void *ctx, struct track *t, struct track_span *s, unsigned depth,
+			  const struct ebt_event *ev)
+{
+	(void)depth;
+	return open_of_thread(ctx, t, s, ev, true);
+}
+
+static int on_phase_end(void *ctx, struct track *t, const struct track_span *s, unsigned depth,
+			uint64_t end_ns, enum track_end how)
+{
+	(void)depth;
+	return close_of_thread(ctx, t, s, end_ns, how);
+}
+
+static const struct tracks_visitor phases_visitor = {.begin = on_phase_begin, .end = on_phase_end};
+
+static bool matches_a_phase(const struct span_model *m)
+{
+	for (uint32_t id = UINT32_MAX; m->options.glob_count && phases_next(&id);)
+		if (matches_any(m, kinds_phase_name(id)))
+			return true;
+	return false;
+}
+
+/* ---- fibers ---- */
+
+static struct lane *lane_of_fiber(struct span_model *m, const struct fiber *f)
+{
+	return ptrarray_get(&m->lanes, f->lane);
+}
+
+static int on_run(void *ctx, struct fiber *f)
+{
+	struct lane *l = lane_of_fiber(ctx, f);
+	if (l)
+		l->runs_ns = f->since_ns;
+	return 0;
+}
+
+/* Adds a segment to all open spans of a fiber. */
+static int add_to_fiber(void *ctx, const struct span_segment *s)
+{
+	int err = 0;
+	for (struct open_span *o = ctx; o && !err; o = o->next)
+		err = open_span_add(o, s);
+	return err;
+}
+
+static int on_spent(void *ctx, struct fiber *f, const struct fiber_interval *i)
+{
+	struct span_model *m = ctx;
+	struct lane *l = lane_of_fiber(m, f);
+	struct follow *of = follow_of(m, f->process);
+	struct span_segment s = {.begin_ns = i->begin_ns, .end_ns = i->end_ns};
+	if (!of)
+		return -ENOMEM;
+	if (l && i->state == FIBER_RUNNING)
+		l->runs_ns = i->end_ns;
+	if (!f->user)
+		return 0;
+	if (i->state == FIBER_RUNNING) {
+		struct span_thread who = {.tid = l ? owner_of(m, l) : 0, .lane = f->lane};
+		return open_span_walk(&of->times, &m->sums, &who, known_from(m, of), i->begin_ns,
+				      i->end_ns, add_to_fiber, f->user);
+	}
+	s.kind = i->state == FIBER_READY ? SPAN_READY : SPAN_SUSPENDED;
+	if (s.kind == SPAN_SUSPENDED)
+		s.detail = span_sums_text(&m->sums, fibers_text(m->fibers, i->operation));
+	return add_to_fiber(f->user, &s);
+}
+
+static int on_open(void *ctx, struct fiber *f, const struct fiber_part *p)
+{
+	struct span_model *m = ctx;
+	const char *name = p->name ? fibers_text(m->fibers, p->name) : "span";
+	struct open_span *o;
+	if (p->is_context || !is_wanted(m, name))
+		return 0;
+	struct span_name *n = span_sums_name(&m->sums, name, false);
+	int err = make_open(m, n, f->process, p->begin_ns, &o);
+	if (err || !o)
+		return err;
+	o->of.domain = f->domain;
+	o->of.fiber = f->id;
+	o->done_ns = p->depth; /* which part it is; its time comes by itself */
+	o->next = f->user;
+	f->user = o;
+	return 0;
+}
+
+static int on_close(void *ctx, struct fiber *f, const struct fiber_part *p, uint64_t end_ns,
+		    enum track_end how)
+{
+	struct span_model *m = ctx;
+	struct open_span *o = f->user;
+	if (p->is_context || !o || o->done_ns != p->depth || o->of.begin_ns != p->begin_ns)
+		return 0;
+	f->user = o->next;
+	return close_span(m, o, end_ns, how);
+}
+
+static void forget_fiber(void *ctx, struct fiber *f)
+{
+	(void)ctx;
+	for (struct open_span *o = f->user, *next; o; o = next) {
+		next = o->next;
+		open_span_free(o);
+	}
+	f->user = NULL;
+}
+
+static int on_fiber_end(void *ctx, struct fiber *f, uint64_t end_ns, enum track_end how)
+{
+	struct lane *l = lane_of_fiber(ctx, f);
+	(void)end_ns, (void)how;
+	if (l && f->state == FIBER_RUNNING)
+		l->runs_ns = 0;
+	return 0;
+}
+
+static const struct fibers_visitor fibers_visitor = {.run = on_run,
+						     .open = on_open,
+						     .close = on_close,
+						     .spent = on_spent,
+						     .end = on_fiber_end,
+						     .forget = forget_fiber};
+
+static int push_to_fibers(struct span_model *m, const struct ebt_event *ev)
+{
+	bool is_first = !m->fibers && kinds_get(ev->kind)->label == KINDS_LABEL_user &&
+			event_args_may_mean(m->session, ev);
+	int err = is_first ? fibers_new(m->session, &fibers_visitor, m, &m->fibers) : 0;
+	return err || !m->fibers ? err : fibers_push(m->fibers, ev);
+}
+
+/* ---- events ---- */
+
+int span_model_new(const struct session *s, const struct span_model_options *o,
+		   struct span_model **ret)
+{
+	struct span_model *m = calloc(1, sizeof(*m));
+	if (!m)
+		return -ENOMEM;
+	m->session = s;
+	m->options = *o;
+	int err = span_sums_init(&m->sums, o->slowest);
+	if (!err)
+		err = tracks_new(&s->processes, &visitor, m, &m->tracks);
+	if (!err && matches_a_phase(m))
+		err = tracks_new(&s->processes, &phases_visitor, m, &m->phases);
+	if (err) {
+		span_model_free(m);
+		return err;
+	}
+	tracks_by_thread(m->tracks);
+	if (m->phases)
+		tracks_by_thread(m->phases);
+	*ret = m;
+	return 0;
+}
+
+static void free_follow(struct follow *f)
+{
+	if (!f)
+		return;
+	for (struct open_span *o = f->open, *next; o; o = next) {
+		next = o->next;
+		open_span_free(o);
+	}
+	span_times_done(&f->times);
+	free(f);
+}
+
+void span_model_free(struct span_model *m)
+{
+	size_t at = 0;
+	if (!m)
+		return;
+	fibers_free(m->fibers);
+	tracks_free(m->phases);
+	tracks_free(m->tracks);
+	for (struct follow *f; (f = ptrarray_next(&m->processes, &at));)
+		free_follow(f);
+	at = 0;
+	for (struct lane *l; (l = ptrarray_next(&m->lanes, &at));)
+		free_lane(l);
+	ptrarray_done(&m->processes);
+	ptrarray_done(&m->lanes);
+	map_done(&m->matches);
+	span_sums_done(&m->sums);
+	free(m);
+}
+
+/* An event of a domain or thread: the lane may have another thread with it. 0 or -ENOMEM. */
+static int note_lane(struct span_model *m, const struct ebt_event *ev)
+{
+	uint32_t lane = processes_lane_of(&m->session->processes, ev);
+	struct lane *l = ptrarray_get(&m->lanes, lane);
+	if (!l && !(l = make_lane(m, ev, lane)))
+		return -ENOMEM;
+	int err = 0;
+	if (ev->tid && ev->tid != l->clock.now.tid) {
+		note_tid(l, ev->tid);
+		err = switch_thread(m, l, ev);
+	}
+	l->last_ns = ev->ts;
+	return err;
+}
+
+static int push(struct span_model *m, const struct ebt_event *ev)
+{
+	m->event = ev;
+	m->end_ns = ev->ts > m->end_ns ? ev->ts : m->end_ns;
+	if (ev->kind == EBT_OFFCPU)
+		return add_interval(m, ev);
+	int err = kinds_is_of_lane(ev->kind) ? note_lane(m, ev) : 0;
+	if (ev->kind == EBT_LOST) {
+		m->losses += !(ev->flags & EBT_F_HISTORY);
+		if (ev->flags & EBT_F_BPF && !(ev->flags & EBT_F_HISTORY))
+			err = lose_intervals(m, ev);
+	}
+	if (!err)
+		err = tracks_push(m->tracks, ev);
+	if (!err && m->crowded)
+		err = tracks_end_outermost(m->tracks, m->crowded, ev->ts, TRACK_UNFINISHED);
+	m->crowded = NULL;
+	if (!err && m->phases && ev->kind != EBT_SPAN_BEGIN && ev->kind != EBT_SPAN_END)
+		err = tracks_push(m->phases, ev);
+	return err ? err : push_to_fibers(m, ev);
+}
+
+int span_model_events(struct span_model *m, const struct ebt_event *ev, size_t n)
+{
+	int err = 0;
+	if (n && !m->has_begun)
+		m->begin_ns = ev->ts;
+	m->has_begun |= n > 0;
+	for (size_t i = 0; i < n && !err; i++)
+		err = push(m, &ev[i]);
+	return err;
+}
+
+int span_model_forget(struct span_model *m, uint32_t process)
+{
+	int err = m->fibers ? fibers_forget(m->fibers, process, m->end_ns) : 0;
+	if (!err && m->phases)
+		err = tracks_forget(m->phases, process, m->end_ns);
+	if (!err)
+		err = tracks_forget(m->tracks, process, m->end_ns);
+	free_follow(ptrarray_remove(&m->processes, process));
+	return err;
+}
+
+int span_model_end(struct span_model *m, uint64_t end_ns)
+{
+	m->end_ns = end_ns > m->end_ns ? end_ns : m->end_ns;
+	int err = m->fibers ? fibers_end(m->fibers, m->end_ns) : 0;
+	if (!err && m->phases)
+		err = tracks_end(m->phases, m->end_ns);
+	return err ? err : tracks_end(m->tracks, m->end_ns);
+}
+
+int span_model_result(struct span_model *m, struct span_result *ret)
+{
+	const struct session *s = m->session;
+	struct fibers_limits over = {0};
+	int err = span_result_make(&m->sums, m->options.globs, m->options.glob_count, ret);
+	if (err)
+		return err;
+	if (m->fibers)
+		over = fibers_over_limits(m->fibers);
+	ret->begin_ns = s->run_begin.known ? s->run_begin.ns : m->begin_ns;
+	ret->end_ns = m->end_ns > ret->begin_ns ? m->end_ns : ret->begin_ns;
+	ret->knows_threads = m->knows_threads;
+	ret->without_room = over.fibers + over.parts;
+	memcpy(ret->seen, m->seen, sizeof(ret->seen));
+	ret->seen_count = m->seen_count;
+	ret->seen_more = m->seen_more;
+	return 0;
+}

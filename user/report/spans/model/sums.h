@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The sums of spans by name, and the slowest spans. Of a name: how many, the percentiles of their
+ * lengths, what their time was made of, and the same by length, so that what the slowest ones were
+ * made of is known at any moment: lengths of 1 part in 32 are one class. It follows no event.
+ *
+ * Bounds: SPAN_NAMES_MAX names, then all others are one; SPAN_CLASSES_MAX classes of lengths, then
+ * those of a power of two are one.
+ */
+#ifndef REPORT_SPANS_MODEL_SUMS_H
+#define REPORT_SPANS_MODEL_SUMS_H
+
+#include "base/histogram.h"
+#include "base/ptrmap.h"
+#include "report/spans/model/parts.h"
+#include "session/strings.h"
+
+#define SPAN_NAMES_MAX	 2000
+#define SPAN_CLASSES_MAX 65536u
+#define SPAN_TEXTS_MAX	 65536u /* names, threads, operations */
+#define SPAN_SEGMENTS	 64	/* of a slow span that are kept in their order */
+
+/* A stretch of a span: pieces of one part that follow one another. */
+struct span_segment {
+	uint64_t begin_ns, end_ns;
+	uint32_t kind, detail; /* as in struct span_part */
+	/* The thread that ran, or that woke a blocked one; 0: none, or not known. */
+	uint32_t tid;
+	uint32_t comm; /* its name, a text; 0: not known */
+	bool is_tracer;
+};
+
+struct span_segments {
+	struct span_segment *at;
+	uint32_t count, cap;
+	uint32_t more; /* that there was no room for */
+};
+
+/* A span that has ended. */
+struct span {
+	struct span_name *name;
+	uint32_t pid, tid; /* 0: not known */
+	uint16_t domain;   /* EBT_NO_DOMAIN: none */
+	int64_t fiber;	   /* 0: it is none of a fiber */
+	uint64_t begin_ns, ns;
+	struct span_parts parts;
+	struct span_segments segments;
+};
+
+/* Why a span is in no sum. */
+#define SPAN_CUTS_LIST(X)                \
+	X(SPAN_NOT_ENDED, not_ended)     \
+	X(SPAN_CUT_BEGIN, open_at_begin) \
+	X(SPAN_CUT_END, open_at_end)     \
+	X(SPAN_CUT_LOSS, cut_by_loss)    \
+	X(SPAN_NOT_FOLLOWED, not_followed)
+
+enum span_cut {
+#define X(CONSTANT, key) CONSTANT,
+	SPAN_CUTS_LIST(X)
+#undef X
+		SPAN_CUTS /* their number */
+};
+
+/* Spans of one class of lengths. */
+struct span_class {
+	uint64_t count, ns;
+	uint64_t shortest_ns;
+	struct span_parts parts;
+};
+
+struct span_name {
+	uint32_t text; /* 0: all names beyond SPAN_NAMES_MAX */
+	bool is_phase;
+	bool is_shown; /* of a phase: set by result.c */
+	bool recurses; /* one has ended inside of which another one had */
+	struct histogram lengths;
+	uint64_t total_ns;
+	struct span_parts parts;
+	uint64_t cut[SPAN_CUTS];
+	PTRMAP(struct span_class) classes; /* by their lengths */
+};
+
+/* The slowest spans, the shortest of them first. */
+struct span_heap {
+	struct span *at;
+	uint32_t count, cap;
+};
+
+struct span_sums {
+	struct strings *texts;
+	PTRMAP(struct span_name) names, phases; /* by text */
+	struct span_name *others[2];		/* beyond SPAN_NAMES_MAX: spans, phases */
+	uint32_t name_count, class_count;
+	struct span_heap slowest[2]; /* spans, phases */
+	uint32_t slow_max;	     /* of each */
+};
+
+/* slow_max: of the slowest spans that are kept. 0 or -ENOMEM; done() works after either. */
+int span_sums_init(struct span_sums *s, uint32_t slow_max);
+void span_sums_done(struct span_sums *s);
+/* A text that is held as long as the sums; 0: there is no room, or it is empty. */
+uint32_t span_sums_text(struct span_sums *s, const char *text);
+/* The sums of a name, new if it is. NULL: -ENOMEM. */
+struct span_name *span_sums_name(struct span_sums *s, const char *text, bool is_phase);
+/* Adds a span; its parts and segments stay the caller's. 0 or -ENOMEM. */
+int span_sums_add(struct span_sums *s, const struct span *span);
+/* The order of the slowest; of the same length the later one is the shorter. */
+bool span_is_shorter(const struct span *a, const struct span *b);
+
+/* The slowest spans of a name: at least a hundredth, all of those classes. */
+struct span_slow {
+	uint64_t count, ns, from_ns; /* from_ns: the shortest of them */
+	struct span_parts parts;
+};
+/* 0 or -ENOMEM; ended with span_parts_done(&ret->parts), also if it fails. */
+int span_name_slow(const struct span_name *n, struct span_slow *ret);
+/* Appends a segment, or makes the last one longer. 0 or -ENOMEM. */
+int span_segments_add(struct span_segments *s, const struct span_segment *next);
+void span_segments_done(struct span_segments *s);
+
+#endif

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What the threads and domains of a process did lately: when a thread was without a CPU
+ * (report/parts/thread_times.h), and when it was in a pause (report/parts/pause_clock.h), so that
+ * any stretch of its time can be walked, piece by piece. What is older than the caller needs is
+ * dropped. It knows no span.
+ *
+ * Pauses are those of the thread that was in them; of a domain whose events name no thread, those
+ * of the domain.
+ */
+#ifndef REPORT_SPANS_MODEL_TIMES_H
+#define REPORT_SPANS_MODEL_TIMES_H
+
+#include "base/ptrmap.h"
+#include "report/parts/off_cpu.h"
+#include "report/parts/thread_times.h"
+
+#define SPAN_PAUSES_MAX (1u << 16) /* pauses that are kept of a thread; older ones are not known */
+
+struct span_pauses;
+
+/* Zeroed memory: nothing is known. */
+struct span_times {
+	struct thread_times off_cpu;
+	PTRMAP(struct span_pauses) pauses;
+};
+
+/* A thread, with the domain that it runs. */
+struct span_thread {
+	uint32_t tid;	/* 0: not known */
+	uint32_t lane;	/* of the registry, of a domain; 0: none */
+	bool in_pauses; /* what it does in pauses is walked, too, instead of the pauses */
+};
+
+/* A stretch of a thread's time. */
+struct span_piece {
+	uint64_t begin_ns, end_ns;
+	bool is_pause;
+	uint32_t row;			   /* of a pause: phases_row() of its outermost phase */
+	enum blame_part part;		   /* else */
+	const struct off_cpu_interval *of; /* NULL: it was on a CPU, or that is not known */
+};
+/* A return value other than 0 ends the walk, which returns it. */
+typedef int span_piece_fn(void *ctx, const struct span_piece *p);
+
+/* The piece of a pause that was open has ended; those of a thread come in order. 0 or -ENOMEM. */
+int span_times_add_pause(struct span_times *t, const struct span_thread *who, uint64_t begin_ns,
+			 uint64_t end_ns, uint32_t row);
+/* A piece of a pause has begun, and counts until it is added or dropped. 0 or -ENOMEM. */
+int span_times_open_pause(struct span_times *t, const struct span_thread *who, uint64_t begin_ns,
+			  uint32_t row);
+void span_times_drop_pause(struct span_times *t, const struct span_thread *who);
+/* Whether so much is kept that the caller should trim. */
+bool span_times_is_due(const struct span_times *t, const struct span_thread *who);
+/* Drops what ended before this moment, of this thread or domain. */
+void span_times_trim(struct span_times *t, const struct span_thread *who, uint64_t before_ns);
+/*
+ * Walks [from, to) of a thread without a gap. known_from: before it nothing is known of when
+ * threads were without a CPU; UINT64_MAX: never.
+ */
+int span_times_walk(const struct span_times *t, const struct span_thread *who, uint64_t from,
+		    uint64_t to, uint64_t known_from, span_piece_fn *fn, void *ctx);
+void span_times_done(struct span_times *t);
+
+#endif
