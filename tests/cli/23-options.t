@@ -129,7 +129,8 @@ of() { # COMMANDS OPTION [ARGUMENT]; mem_record: mem record
 }
 of "stat top mem" --interval 1s
 of "stat" --mmu
-of "stat" --by program
+wrong "another argument of --by" spans --by program -p 1
+wrong "an argument that no marker has" spans --by '#12' -p 1
 of "stat spans top mem pages" --top 3
 of "mem" --filter size=1
 of "mem pages" --at 1s

@@ -82,6 +82,17 @@ is "$("$ebt" spans -q --json --top 3 "$TMP/reqs2.events" | jq -c '[.slowest | le
 is "$("$ebt" spans -q --json --top 3 "$TMP/reqs2.events" | jq -c '[.slowest[].ns]')" "$(jq -c '[.slowest[:3][].ns]' "$TMP/reqs2.json")" \
 	"they are the slowest of all"
 
+# As a flame graph.
+"$ebt" spans -q -f folded --ocaml-version 5.3 "$TMP/reqs1.events" >"$TMP/folded"
+is "$(awk '{ s += $NF } END { printf "%.0f", s }' "$TMP/folded")" "$(jq '[.spans[].total_ns] | add' "$TMP/reqs1.json")" \
+	"folded lines have all of the time"
+grep -qx 'request;suspended;in Stream.add [0-9]*' "$TMP/folded"
+ok $? "a line is a name, a kind of parts, and which"
+"$ebt" spans -q -o "$TMP/spans.svg" "$TMP/reqs1.events"
+is "$? $(grep -c '<title>.*request' "$TMP/spans.svg")" "0 1" "a picture has them"
+"$ebt" spans -q -f svg 'no*' "$TMP/reqs1.events" >"$TMP/out" 2>/dev/null
+is "$? $(wc -c <"$TMP/out")" "4 0" "there is none of nothing"
+
 # Spans of OCaml's and our own libraries.
 "$ebt" spans -q --json tests/data/capture/probes.ebt >"$TMP/probes"
 is "$(jq -c '.spans[] | [.name, .count, .open_at_begin, .not_ended]' "$TMP/probes")" '["minigc.batch",30,0,0]' "user events of type span are spans"

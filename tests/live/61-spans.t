@@ -147,6 +147,9 @@ if [ -e "$marked" ]; then
 		"what lies between two threads is neither's"
 	is "$(jq -c '.spans[] | select(.name | test("key")).open_at_begin' "$TMP/marked.json")" 1 "an end without a begin is counted"
 	is "$(adds_up "$TMP/marked.json")" "" "their parts add up"
+	(sleep 1; printf 'k\n'; sleep 1) | "$O/ebtrace" spans --json --by '#1' -o "$TMP/by.json" -U 'operands:key_begin#1~operands:key_end#0' -- "$marked" >"$TMP/said" 2>"$TMP/err"
+	is "$(jq -c '.spans | map([.name, .count]) | sort' "$TMP/by.json")" '[["operands:key_begin~operands:key_end",0],["operands:key_begin~operands:key_end #1=100",1],["operands:key_begin~operands:key_end #1=200",1],["operands:key_begin~operands:key_end #1=300",1]]' \
+		"--by an argument makes a name of each of its values" || diag "$(cat "$TMP/err")"
 fi
 
 # Without privilege.

@@ -16,7 +16,11 @@ static const struct {
 	{"format", OPTS_PAGES,
 	 "A format of the report, as listed above; default: by the suffix of FILE, else the first"},
 	{"output", OPTS_MEM_RECORD, "The trace to write; - is stdout"},
-	{"format", OPTS_SPANS, "text; -f json is --json"},
+	{"format", OPTS_SPANS,
+	 "text, json (as --json), folded or svg (a flame graph); default: by the suffix of FILE, "
+	 "else "
+	 "text"},
+	{"by", OPTS_SPANS, "'#N': spans of markers (-U) by argument N of their begins, too: '#0'"},
 	{"top", OPTS_SPANS, "The N slowest spans, each with its parts in their order; default 5"},
 	{"blame", OPTS_STAT,
 	 "Report what pauses were made of: waits for a CPU or for another domain, blocking, and "

@@ -19,6 +19,7 @@
 #include "cmd/print.h"
 #include "cmd/quantity.h"
 #include "engine/options.h"
+#include "session/marker_values.h"
 #include "session/session.h"
 #include "session/versions.h"
 
@@ -207,7 +208,7 @@ const struct option_row option_rows[] = {
 	 "svg "
 	 "as a picture",
 	 3, INTO(TRUE, mmu)},
-	{OPTS_STAT, "by", OPT_BY, &of_by,
+	{OPTS_STAT | OPTS_SPANS, "by", OPT_BY, &of_by,
 	 "A section for each program or process; default: program if there are "
 	 "more than 8 processes",
 	 3, OWN},
@@ -533,6 +534,14 @@ static void parse_marker(struct argp_state *st, struct engine_options *e, const 
 		refuse(st, "-U '%.200s': %s", arg, why);
 }
 
+/* '#N', an argument of markers. */
+static void parse_argument(struct argp_state *st, struct opts *o, const char *arg)
+{
+	if (*arg != '#')
+		refuse(st, "--by of spans is '#N', an argument of their markers: --by '#0'");
+	o->by_argument = 1 + (uint32_t)parse_number(st, arg + 1, 0, MARKER_VALUES_MAX - 1);
+}
+
 /* Options that become more than a field. */
 static void parse_own(int key, char *arg, struct argp_state *st)
 {
@@ -572,6 +581,10 @@ static void parse_own(int key, char *arg, struct argp_state *st)
 		e->threads[e->thread_count++] = (uint32_t)parse_number(st, arg, 1, INT_MAX);
 		break;
 	case OPT_BY:
+		if (o->command == OPTS_SPANS) {
+			parse_argument(st, o, arg);
+			break;
+		}
 		o->by = (enum stat_by)(STAT_BY_PROGRAM + parse_word(st, option_row_of(key), arg));
 		break;
 	case OPT_TRIGGER:

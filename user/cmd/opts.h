@@ -201,6 +201,7 @@ struct opts {
 	unsigned filter_count;
 	const char **names; /* of spans: patterns */
 	unsigned name_count;
+	uint32_t by_argument;	      /* of spans: of their markers, its number and 1; 0: none */
 	const char **wrapper_globs;   /* which `wrappers` has */
 	struct mem_wrappers wrappers; /* of mem */
 	struct moment at, from, to;   /* since the begin */

@@ -41,6 +41,15 @@ struct spans_run {
 	bool none; /* there was no span to report */
 };
 
+struct form {
+	struct report_form base;
+	enum spans_form form;
+};
+static const struct form forms[] = {{{"text", "", false}, SPANS_TEXT},
+				    {{"json", ".json", false}, SPANS_JSON},
+				    {{"folded", "", false}, SPANS_FOLDED},
+				    {{"svg", ".svg", false}, SPANS_SVG},
+				    {{0}, SPANS_TEXT}};
 static int put_doc(struct buf *b)
 {
 	buf_puts(b, doc);
@@ -72,7 +81,8 @@ static int make_sink(const void *ctx, struct session *session, int fd, struct si
 	const struct spans_options so = {
 		.globs = o->names,
 		.glob_count = o->name_count,
-		.json = o->json,
+		.form = ((const struct form *)s->base.form)->form,
+		.by_argument = o->by_argument,
 		.top = o->top ? o->top : SLOWEST,
 		.is_file = o->engine.file_count > 0,
 		.ret_none = &s->none,
@@ -100,9 +110,8 @@ static int write_report(struct report_run *r)
 	return !status && s->none ? EXIT_NOTHING : status;
 }
 
-static const struct report_form forms[] = {{"text", "", false}, {"json", ".json", false}, {0}};
 static const struct report_row reports[] = {
-	{"spans", "ebtrace spans", NULL, forms, sizeof(*forms)},
+	{"spans", "ebtrace spans", NULL, &forms->base, sizeof(*forms)},
 	{0},
 };
 static const struct report_list list = {reports, sizeof(*reports), NULL};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* How the result of spans is written: as text and as JSON, and the names of parts in both. */
+/* How the result of spans is written: as text, as JSON and as flame graphs, and the names of parts in both. */
 #ifndef REPORT_SPANS_SHOW_H
 #define REPORT_SPANS_SHOW_H
 
@@ -16,6 +16,8 @@ struct spans_view {
 /* 0 or -ENOMEM; b has its own error. */
 int spans_text(struct buf *b, const struct spans_view *v);
 int spans_json(struct buf *b, const struct spans_view *v);
+int spans_folded(struct buf *b, const struct spans_view *v);
+int spans_svg(struct buf *b, const struct spans_view *v);
 
 /* The name of the spans; of all those for which there was no room: "(other names)". */
 const char *span_name_text(const struct span_sums *s, const struct span_name *n);

@@ -72,6 +72,12 @@ static void report_none(const struct spans_report *k, const struct span_result *
 
 static int put_report(struct spans_report *k)
 {
+	static int (*const put[])(struct buf * b, const struct spans_view *v) = {
+		[SPANS_TEXT] = spans_text,
+		[SPANS_JSON] = spans_json,
+		[SPANS_FOLDED] = spans_folded,
+		[SPANS_SVG] = spans_svg,
+	};
 	struct span_result result;
 	int err = span_model_result(k->model, &result);
 	if (err)
@@ -80,10 +86,8 @@ static int put_report(struct spans_report *k)
 	bool none = !result.names;
 	if (k->opt.ret_none)
 		*k->opt.ret_none = none;
-	if (k->opt.json)
-		err = spans_json(&k->buf, &view);
-	else if (!none)
-		err = spans_text(&k->buf, &view);
+	if (k->opt.form == SPANS_JSON || !none)
+		err = put[k->opt.form](&k->buf, &view);
 	if (!err && none)
 		report_none(k, &result);
 	span_result_done(&result);
@@ -125,7 +129,7 @@ int spans_report_new(const struct session *s, int fd, const struct spans_options
 		     struct sink **ret)
 {
 	struct spans_report *k = calloc(1, sizeof(*k));
-	const struct span_model_options mo = {o->globs, o->glob_count, o->top};
+	const struct span_model_options mo = {o->globs, o->glob_count, o->by_argument, o->top};
 	if (!k)
 		return -ENOMEM;
 	int err = span_model_new(s, &mo, &k->model);

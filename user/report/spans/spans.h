@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The report of spans (report/spans/model/spans.h), written at the end of a run as text or JSON.
+ * The report of spans (report/spans/model/spans.h), written at the end of a run in a form.
  * Where no span matches it writes a message with the names that were seen.
  */
 #ifndef REPORT_SPANS_SPANS_H
@@ -10,19 +10,22 @@
 #include "session/session.h"
 #include "stream/sink.h"
 
+enum spans_form { SPANS_TEXT, SPANS_JSON, SPANS_FOLDED, SPANS_SVG };
+
 struct spans_options {
 	const char *const *globs; /* as in struct span_model_options */
 	unsigned glob_count;
-	bool json;
-	uint32_t top;	/* of the slowest spans */
-	bool is_file;	/* nothing is recorded now */
-	bool *ret_none; /* set at the end: whether there was no span to report */
+	enum spans_form form;
+	uint32_t by_argument; /* as in struct span_model_options */
+	uint32_t top;	      /* of the slowest spans */
+	bool is_file;	      /* nothing is recorded now */
+	bool *ret_none;	      /* set at the end: whether there was no span to report */
 };
 
 /* Writes to fd, which stays the caller's. 0 or -ENOMEM. */
 int spans_report_new(const struct session *s, int fd, const struct spans_options *o,
 		     struct sink **ret);
-/* Writes the JSON Schema of what it writes with `json`, as a value. */
+/* Writes the JSON Schema of what it writes as SPANS_JSON, as a value. */
 void spans_schema(struct json *j);
 
 #endif

@@ -7,8 +7,10 @@
 
 #include "base/ptrarray.h"
 #include "report/parts/pause_clock.h"
+#include "report/spans/model/by_argument.h"
 #include "report/spans/model/open.h"
 #include "session/event_args.h"
+#include "session/marker_values.h"
 #include "session/names.h"
 #include "session/phases.h"
 #include "stream/fibers.h"
@@ -341,6 +343,11 @@ static int open_of_thread(struct span_model *m, struct track *t, struct track_sp
 	bool wanted = is_phase ? matches_any(m, name) : is_wanted(m, name);
 	if (!f || !wanted)
 		return f ? 0 : -ENOMEM;
+	char whole[SPAN_ARGUMENT_BYTES];
+	if (m->options.by_argument && marker_id_is(ev->id) && !is_phase) {
+		span_name_by_argument(m->session, ev, name, m->options.by_argument - 1, whole);
+		name = whole;
+	}
 	struct span_name *n = span_sums_name(&m->sums, name, is_phase);
 	int err = make_open(m, n, t->process, s->begin_ns, &o);
 	if (err || !o)

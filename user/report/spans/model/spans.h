@@ -34,6 +34,9 @@
 struct span_model_options {
 	const char *const *globs; /* of names; none: all spans */
 	unsigned glob_count;
+	/* Spans of markers have the value of this argument of their begins in their names; its
+	 * number, and 1; 0: they have not. */
+	uint32_t by_argument;
 	uint32_t slowest; /* that are kept */
 };
 
