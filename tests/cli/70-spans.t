@@ -43,6 +43,35 @@ for name in reqs1 reqs2 net wrapped; do
 	"$ebt" spans -q --json --top 100000 "$TMP/$name.ebt" >"$TMP/again"
 	same_file "$TMP/again" "$TMP/$name.json" "$name: and once more"
 done
+# Fibers: all of them with an end whose begin is in the ring.
+for name in reqs1 reqs2 net; do
+	xz -dc "tests/data/eio/$name.dump.xz" | LC_ALL=C sort -s -n -k1,1 | tests/eio-fibers.pl | tests/eio-spans.pl fibers | LC_ALL=C sort >"$TMP/want"
+	spans --fibers "$TMP/$name.events" >"$TMP/fibers"
+	jq -r '.slowest[] | [.fiber, .begin_ns + .ns, ([.parts[] | select(.part | IN("ready", "suspended") | not).ns] | add // 0),
+		([.parts[] | select(.part == "suspended") | "\(.of // "")=\(.ns)"] | sort | join(","))] | @tsv' "$TMP/fibers" |
+		LC_ALL=C sort >"$TMP/got"
+	same_file "$TMP/got" "$TMP/want" "$name: every fiber, how long it ran, and was suspended in which operation"
+	is "$(adds_up "$TMP/fibers")" "" "$name: parts of fibers add up"
+	is "$(jq -c '.spans[] | ([.suspended_while[]] | add) - ([.parts[] | select(.part == "suspended").ns] | add // 0) | select(. != 0)' "$TMP/fibers")" "" \
+		"$name: what domains did while fibers were suspended adds up to that time"
+	is "$(wrong "$TMP/fibers" | head -3)" "" "$name: their report follows the schema"
+	is "$(jq '. as $r | [.domains[] | .fibers_ns] | add <= ([$r.spans[].parts[] | select(.part | IN("ready", "suspended") | not).ns] | add)' "$TMP/fibers")" true \
+		"$name: domains run fibers no longer than these run"
+done
+spans --fibers "$TMP/reqs1.events" >"$TMP/fibers"
+is "$(jq -c '[.spans[] | [.name, .count]] | sort' "$TMP/fibers")" '[["(no name)",1],["request",20],["resolver",1],["server",1]]' \
+	"fibers are called by their outermost spans, else by the names of their contexts"
+is "$(jq -c '.domains | map([.domain, .slept_ns > 50000000, .collected_ns, .scheduler_ns > 0])' "$TMP/fibers")" '[[0,true,202952,true]]' \
+	"a domain runs fibers, is the scheduler's, is in a pause, or sleeps"
+is "$(jq -c '.spans[] | select(.name == "server").suspended_while | [.unknown_ns, .collected_ns, .slept_ns > 50000000]' "$TMP/fibers")" "[0,202952,true]" \
+	"a fiber that waits for all others is suspended while its domain is in each pause, and while it sleeps"
+is "$(spans --fibers 'req*' "$TMP/reqs1.events" | jq -c '[.spans[].name]')" '["request"]' "a pattern selects fibers by these names"
+spans --fibers "$TMP/wrapped.events" >"$TMP/fibers"
+is "$(adds_up "$TMP/fibers") $(jq '[.spans[] | .open_at_begin] | add > 70' "$TMP/fibers")" " true" \
+	"of fibers whose begin is not in the ring that what is in it counts"
+"$ebt" spans -q --fibers tests/data/capture/probes.ebt >"$TMP/out" 2>"$TMP/err"
+is "$? $(grep -c 'there were no fibers' "$TMP/err")" "4 1" "a program without fibers has none"
+
 # The collections of these rings, in the spans of the fibers that ran then.
 is "$(jq -c '[.spans[] | select(.name == "allocate").parts[] | select(.part == "collected") | [.of, .ns > 100000]] | first' "$TMP/reqs1.json")" \
 	'["stw_leader",true]' "time in collections is collected, by the phase of the pause"

@@ -208,6 +208,10 @@ const struct option_row option_rows[] = {
 	 "svg "
 	 "as a picture",
 	 3, INTO(TRUE, mmu)},
+	{OPTS_SPANS, "fibers", OPT_FIBERS, NULL,
+	 "Fibers in place of spans, by their outermost spans or the names of their contexts, and "
+	 "what their domains did",
+	 3, INTO(TRUE, fibers)},
 	{OPTS_STAT | OPTS_SPANS, "by", OPT_BY, &of_by,
 	 "A section for each program or process; default: program if there are "
 	 "more than 8 processes",

@@ -73,6 +73,7 @@ enum {
 	OPT_MANY,
 	OPT_CPU,
 	OPT_MEMORY,
+	OPT_FIBERS,
 };
 
 #define OPTION_ROWS_MAX 128
@@ -201,6 +202,7 @@ struct opts {
 	unsigned filter_count;
 	const char **names; /* of spans: patterns */
 	unsigned name_count;
+	bool fibers;		      /* of spans: these in place of spans */
 	uint32_t by_argument;	      /* of spans: of their markers, its number and 1; 0: none */
 	const char **wrapper_globs;   /* which `wrappers` has */
 	struct mem_wrappers wrappers; /* of mem */

@@ -83,6 +83,7 @@ static int make_sink(const void *ctx, struct session *session, int fd, struct si
 		.glob_count = o->name_count,
 		.form = ((const struct form *)s->base.form)->form,
 		.by_argument = o->by_argument,
+		.fibers = o->fibers,
 		.top = o->top ? o->top : SLOWEST,
 		.is_file = o->engine.file_count > 0,
 		.ret_none = &s->none,

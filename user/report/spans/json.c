@@ -48,6 +48,25 @@ static int put_slow_share(struct json *j, const struct span_sums *s, const struc
 	return err;
 }
 
+static const char *const domain_keys[] = {
+#define X(CONSTANT, key, text) [CONSTANT] = #key "_ns",
+	SPAN_DOMAIN_LIST(X)
+#undef X
+};
+
+static void put_while(struct json *j, const struct spans_view *v, const struct span_name *n)
+{
+	if (!v->fibers) {
+		json_key_null(j, "suspended_while");
+		return;
+	}
+	json_key_open(j, "suspended_while", '{');
+	for (unsigned i = 0; i < SPAN_DOMAIN_STATES; i++)
+		json_key_u64(j, domain_keys[i], n->suspended_while[i]);
+	json_key_u64(j, "unknown_ns", n->suspended_while[SPAN_DOMAIN_STATES]);
+	json_close(j, '}');
+}
+
 static int put_name(struct json *j, const struct spans_view *v, struct span_name *n)
 {
 	static const char *const cuts[] = {
@@ -74,6 +93,7 @@ static int put_name(struct json *j, const struct spans_view *v, struct span_name
 	span_parts_sort(&n->parts);
 	put_parts(j, r->sums, &n->parts);
 	int err = put_slow_share(j, r->sums, n);
+	put_while(j, v, n);
 	json_close(j, '}');
 	return err;
 }
@@ -114,6 +134,20 @@ static void put_slow(struct json *j, const struct spans_view *v, struct span *sp
 	json_close(j, '}');
 }
 
+static void put_domains(struct json *j, const struct span_result *r)
+{
+	json_key_open(j, "domains", '[');
+	for (uint32_t i = 0; i < r->domains; i++) {
+		json_open(j, '{');
+		json_key_u64(j, "pid", r->domain[i].pid);
+		json_key_u64(j, "domain", r->domain[i].domain);
+		for (unsigned k = 0; k < SPAN_DOMAIN_STATES; k++)
+			json_key_u64(j, domain_keys[k], r->domain[i].ns[k]);
+		json_close(j, '}');
+	}
+	json_close(j, ']');
+}
+
 int spans_json(struct buf *b, const struct spans_view *v)
 {
 	const struct span_result *r = v->result;
@@ -130,6 +164,7 @@ int spans_json(struct buf *b, const struct spans_view *v)
 	for (uint32_t i = 0; i < r->names && !err; i++)
 		err = put_name(&j, v, r->name[i]);
 	json_close(&j, ']');
+	put_domains(&j, r);
 	json_key_open(&j, "slowest", '[');
 	for (uint32_t i = 0; i < r->slow_count; i++)
 		put_slow(&j, v, &r->slowest[i]);
@@ -139,15 +174,12 @@ int spans_json(struct buf *b, const struct spans_view *v)
 	return err;
 }
 
-static const struct schema_key report[] = {{"kind", SCHEMA_CONST("\"spans\"")},
-					   {"schema", SCHEMA_CONST("1")},
-					   {"begin_ns", SCHEMA_COUNT},
-					   {"wall_ns", SCHEMA_COUNT},
-					   {"threads_known", SCHEMA_TRUTH},
-					   {"not_followed", SCHEMA_COUNT},
-					   {"spans", SCHEMA_LIST("name")},
-					   {"slowest", SCHEMA_LIST("span")},
-					   {0}};
+static const struct schema_key report[] = {
+	{"kind", SCHEMA_CONST("\"spans\"")}, {"schema", SCHEMA_CONST("1")},
+	{"begin_ns", SCHEMA_COUNT},	     {"wall_ns", SCHEMA_COUNT},
+	{"threads_known", SCHEMA_TRUTH},     {"not_followed", SCHEMA_COUNT},
+	{"spans", SCHEMA_LIST("name")},	     {"domains", SCHEMA_LIST("domain")},
+	{"slowest", SCHEMA_LIST("span")},    {0}};
 static const struct schema_key name[] = {{"name", SCHEMA_STRING},
 					 {"is_phase", SCHEMA_TRUTH},
 					 {"count", SCHEMA_COUNT},
@@ -163,6 +195,7 @@ static const struct schema_key name[] = {{"name", SCHEMA_STRING},
 #undef X
 						 {"parts", SCHEMA_LIST("part")},
 					 {"slowest_hundredth", SCHEMA_REF("slow")},
+					 {"suspended_while", SCHEMA_MAYBE("while")},
 					 {0}};
 static const struct schema_key slow[] = {{"count", SCHEMA_COUNT},
 					 {"from_ns", SCHEMA_COUNT},
@@ -185,14 +218,28 @@ static const struct schema_key span[] = {{"name", SCHEMA_STRING},
 					 {"in_order", SCHEMA_LIST("segment")},
 					 {"in_order_more", SCHEMA_COUNT},
 					 {0}};
+static const struct schema_key domain[] = {{"pid", SCHEMA_COUNT},
+					   {"domain", SCHEMA_COUNT},
+#define X(CONSTANT, key, text) {#key "_ns", SCHEMA_COUNT},
+					   SPAN_DOMAIN_LIST(X)
+#undef X
+						   {0}};
+static const struct schema_key suspended_while[] = {
+#define X(CONSTANT, key, text) {#key "_ns", SCHEMA_COUNT},
+	SPAN_DOMAIN_LIST(X)
+#undef X
+		{"unknown_ns", SCHEMA_COUNT},
+	{0}};
 static const struct schema_key segment[] = {
 	{"begin_ns", SCHEMA_COUNT}, {"tid", SCHEMA_KNOWN}, {"comm", SCHEMA_STRING}, {0}};
 
 void spans_schema(struct json *j)
 {
 	static const struct schema_part parts[] = {
-		{"spans", {report}}, {"name", {name}}, {"slow", {slow}},
-		{"part", {of}},	     {"span", {span}}, {"segment", {of, segment}},
+		{"spans", {report}},  {"name", {name}},
+		{"slow", {slow}},     {"part", {of}},
+		{"span", {span}},     {"segment", {of, segment}},
+		{"domain", {domain}}, {"while", {suspended_while}},
 	};
 	schema_put(j, "ebtrace spans", parts, sizeof(parts) / sizeof(*parts), 1, NULL, NULL);
 }

@@ -10,7 +10,7 @@
 struct spans_view {
 	const struct session *session;
 	const struct span_result *result;
-	bool is_file; /* as in struct spans_options */
+	bool fibers, is_file; /* as in struct spans_options */
 };
 
 /* 0 or -ENOMEM; b has its own error. */

@@ -50,7 +50,14 @@ static void report_none(const struct spans_report *k, const struct span_result *
 {
 	const struct messages *m = &k->session->messages;
 	struct buf names;
-	if (!k->opt.glob_count || !r->seen_count) {
+	if (k->opt.fibers && !r->choice->seen_count) {
+		messages_error(
+			m,
+			"there were no fibers: their events are those of Eio, in the rings of its "
+			"programs");
+		return;
+	}
+	if (!k->opt.glob_count || !r->choice->seen_count) {
 		messages_error(m,
 			       "there were no spans%s; -U 'provider:begin~provider:end' makes some "
 			       "of markers, and a pattern, as 'minor', selects phases",
@@ -59,14 +66,15 @@ static void report_none(const struct spans_report *k, const struct span_result *
 	}
 	if (buf_init(&names, -1, 256))
 		return;
-	for (uint32_t i = 0; i < r->seen_count; i++)
+	for (uint32_t i = 0; i < r->choice->seen_count; i++)
 		report_print(&names, "%s%s", i ? ", " : "",
-			     strings_text(r->sums->texts, r->seen[i]));
-	if (r->seen_more)
+			     strings_text(r->sums->texts, r->choice->seen[i]));
+	if (r->choice->seen_more)
 		buf_puts(&names, ", ...");
 	buf_put(&names, "", 1);
 	utf8_disarm(names.data);
-	messages_error(m, "no span has a name that matches; the names were: %s", names.data);
+	messages_error(m, "no %s has a name that matches; the names were: %s",
+		       k->opt.fibers ? "fiber" : "span", names.data);
 	buf_done(&names);
 }
 
@@ -82,7 +90,7 @@ static int put_report(struct spans_report *k)
 	int err = span_model_result(k->model, &result);
 	if (err)
 		return err;
-	const struct spans_view view = {k->session, &result, k->opt.is_file};
+	const struct spans_view view = {k->session, &result, k->opt.fibers, k->opt.is_file};
 	bool none = !result.names;
 	if (k->opt.ret_none)
 		*k->opt.ret_none = none;
@@ -129,7 +137,8 @@ int spans_report_new(const struct session *s, int fd, const struct spans_options
 		     struct sink **ret)
 {
 	struct spans_report *k = calloc(1, sizeof(*k));
-	const struct span_model_options mo = {o->globs, o->glob_count, o->by_argument, o->top};
+	const struct span_model_options mo = {o->globs, o->glob_count, o->by_argument, o->fibers,
+					      o->top};
 	if (!k)
 		return -ENOMEM;
 	int err = span_model_new(s, &mo, &k->model);

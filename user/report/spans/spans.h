@@ -17,6 +17,7 @@ struct spans_options {
 	unsigned glob_count;
 	enum spans_form form;
 	uint32_t by_argument; /* as in struct span_model_options */
+	bool fibers;	      /* likewise */
 	uint32_t top;	      /* of the slowest spans */
 	bool is_file;	      /* nothing is recorded now */
 	bool *ret_none;	      /* set at the end: whether there was no span to report */

@@ -24,8 +24,8 @@ static void put_head(struct buf *b, const struct spans_view *v)
 	uint64_t count = 0;
 	for (uint32_t i = 0; i < r->names; i++)
 		count += r->name[i]->lengths.count;
-	report_print(b, "%" PRIu64 " span%s of %" PRIu32 " name%s in %s\n\n", count, plural(count),
-		     r->names, plural(r->names),
+	report_print(b, "%" PRIu64 " %s%s of %" PRIu32 " name%s in %s\n\n", count,
+		     v->fibers ? "fiber" : "span", plural(count), r->names, plural(r->names),
 		     report_ns_text((double)(r->end_ns - r->begin_ns)).text);
 }
 
@@ -93,7 +93,8 @@ static void put_kind_rows(struct buf *b, const struct spans_view *v, const struc
 		begin = b->len;
 		buf_puts(b, "      ");
 		if (!span_put_detail(b, v->result->sums, p[i].kind, p[i].detail))
-			buf_puts(b, "of unknown cause");
+			buf_puts(b,
+				 p->kind == SPAN_SUSPENDED ? "without a name" : "of unknown cause");
 		put_row(b, "  ", begin, p[i].ns, n->total_ns, of_slow, slow->ns);
 		left -= p[i].ns;
 		slow_left -= of_slow < slow_left ? of_slow : slow_left;
@@ -119,10 +120,36 @@ static int put_parts(struct buf *b, const struct spans_view *v, struct span_name
 				break;
 		put_kind_rows(b, v, n, &slow, i, count);
 	}
-	report_print(b, "    (the slowest: %" PRIu64 ", %s or longer)\n", slow.count,
-		     report_ns_text((double)slow.from_ns).text);
+	if (slow.count)
+		report_print(b, "    (the slowest: %" PRIu64 ", %s or longer)\n", slow.count,
+			     report_ns_text((double)slow.from_ns).text);
 	span_parts_done(&slow.parts);
 	return err;
+}
+
+static const char *const domain_text[] = {
+#define X(CONSTANT, key, text) [CONSTANT] = text,
+	SPAN_DOMAIN_LIST(X)
+#undef X
+};
+
+/* What domains did while fibers were suspended. */
+static void put_while(struct buf *b, const struct span_name *n)
+{
+	uint64_t all = 0;
+	const char *sep = "    (while they were suspended, their domains' time was: ";
+	for (unsigned i = 0; i <= SPAN_DOMAIN_STATES; i++)
+		all += n->suspended_while[i];
+	for (unsigned i = 0; i <= SPAN_DOMAIN_STATES; i++) {
+		if (!n->suspended_while[i])
+			continue;
+		report_print(b, "%s%s %.2f %%", sep,
+			     i < SPAN_DOMAIN_STATES ? domain_text[i] : "not known",
+			     report_percent((double)n->suspended_while[i], (double)all));
+		sep = ", ";
+	}
+	if (all)
+		buf_puts(b, ")\n");
 }
 
 static int put_name(struct buf *b, const struct spans_view *v, struct span_name *n)
@@ -142,10 +169,33 @@ static int put_name(struct buf *b, const struct spans_view *v, struct span_name 
 			     report_ns_text((double)h->max).text,
 			     report_ns_text((double)n->total_ns).text);
 	buf_puts(b, "\n");
-	int err = h->count ? put_parts(b, v, n) : 0;
+	int err = n->total_ns ? put_parts(b, v, n) : 0;
+	put_while(b, n);
 	put_cuts(b, n);
 	buf_puts(b, "\n");
 	return err;
+}
+
+/* ---- domains ---- */
+
+static void put_domains(struct buf *b, const struct span_result *r)
+{
+	report_print(b, "  %-10s %8s", "process", "domain");
+	for (unsigned i = 0; i < SPAN_DOMAIN_STATES; i++)
+		report_print(b, " %14s %8s", domain_text[i], "");
+	buf_puts(b, "\n");
+	for (uint32_t i = 0; i < r->domains; i++) {
+		const struct span_domain *d = &r->domain[i];
+		uint64_t all = 0;
+		for (unsigned k = 0; k < SPAN_DOMAIN_STATES; k++)
+			all += d->ns[k];
+		report_print(b, "  %-10" PRIu32 " %8u", d->pid, d->domain);
+		for (unsigned k = 0; k < SPAN_DOMAIN_STATES; k++)
+			report_print(b, " %14s %6.2f %%", report_ns_text((double)d->ns[k]).text,
+				     report_percent((double)d->ns[k], (double)all));
+		buf_puts(b, "\n");
+	}
+	buf_puts(b, "\n");
 }
 
 /* ---- the slowest ---- */
@@ -262,10 +312,13 @@ int spans_text(struct buf *b, const struct spans_view *v)
 	const struct span_result *r = v->result;
 	int err = 0;
 	put_head(b, v);
-	report_print(b, "  %-24s %9s %11s %12s %12s %12s %12s %12s\n", "span", "count", "rate",
-		     "p50", "p90", "p99", "max", "total");
+	report_print(b, "  %-24s %9s %11s %12s %12s %12s %12s %12s\n",
+		     v->fibers ? "fibers" : "span", "count", "rate", "p50", "p90", "p99", "max",
+		     "total");
 	for (uint32_t i = 0; i < r->names && !err; i++)
 		err = put_name(b, v, r->name[i]);
+	if (r->domains)
+		put_domains(b, r);
 	if (r->slow_count)
 		buf_puts(b, "  the slowest\n");
 	for (uint32_t i = 0; i < r->slow_count && !err; i++)

@@ -19,12 +19,15 @@ struct sums {
 	struct operation *operation;
 	uint32_t operations;
 	struct operation other; /* beyond FIBER_OPERATIONS */
+	void *user;		/* the watcher's */
 };
 
 struct fibers_times {
 	struct fibers *fibers;
 	fibers_times_fn *done;
 	void *ctx;
+	const struct fibers_watch *watch; /* NULL: nobody watches */
+	void *watcher;
 };
 
 /* A snapshot, and what it reports to. */
@@ -74,15 +77,17 @@ static struct operation *operation_of(struct fibers_times *m, struct sums *s, ui
 
 static int on_spent(void *ctx, struct fiber *f, const struct fiber_interval *i)
 {
+	struct fibers_times *m = ctx;
 	struct sums *s = sums_of(f);
-	if (!s)
-		return -ENOMEM;
+	int err = !s ? -ENOMEM : m->watch ? m->watch->spent(m->watcher, &s->user, f, i) : 0;
+	if (err)
+		return err;
 	uint64_t ns = i->end_ns - i->begin_ns;
 	s->ns[i->state] += ns;
 	s->arrows += i->arrow != 0;
 	if (i->state != FIBER_SUSPENDED)
 		return 0;
-	struct operation *o = operation_of(ctx, s, i->operation);
+	struct operation *o = operation_of(m, s, i->operation);
 	if (!o)
 		return -ENOMEM;
 	o->ns += ns;
@@ -147,7 +152,8 @@ static void get_times(struct fibers_times *m, const struct fiber *f, struct fibe
 				  .ready_ns = s->ns[FIBER_READY],
 				  .suspended_ns = s->ns[FIBER_SUSPENDED],
 				  .runs = s->runs,
-				  .arrows = s->arrows};
+				  .arrows = s->arrows,
+				  .user = s->user};
 	for (uint32_t i = 0; i < s->operations; i++) {
 		const struct operation *o = &s->operation[i];
 		put_operation(t, o, o->name ? fibers_text(m->fibers, o->name) : "");
@@ -170,6 +176,10 @@ static int on_end(void *ctx, struct fiber *f, uint64_t end_ns, enum track_end ho
 
 static void on_forget(void *ctx, struct fiber *f)
 {
+	const struct fibers_times *m = ctx;
+	const struct sums *s = f->user;
+	if (s && s->user && m->watch)
+		m->watch->forget(m->watcher, s->user);
 	free_sums(ctx, f);
 }
 
@@ -190,6 +200,12 @@ int fibers_times_new(const struct session *s, fibers_times_fn *done, void *ctx,
 	}
 	*ret = m;
 	return 0;
+}
+
+void fibers_times_watch(struct fibers_times *m, const struct fibers_watch *w, void *ctx)
+{
+	m->watch = w;
+	m->watcher = ctx;
 }
 
 void fibers_times_free(struct fibers_times *m)
@@ -254,6 +270,11 @@ int fibers_times_snapshot(struct fibers_times *m, uint64_t now_ns, fibers_times_
 {
 	struct snapshot s = {.model = m, .now_ns = now_ns, .fn = fn, .ctx = ctx};
 	return fibers_each(m->fibers, report_open, &s);
+}
+
+const char *fibers_times_text(const struct fibers_times *m, uint32_t id)
+{
+	return fibers_text(m->fibers, id);
 }
 
 struct fibers_limits fibers_times_over_limits(const struct fibers_times *m)

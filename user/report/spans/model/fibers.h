@@ -40,6 +40,7 @@ struct fiber_times {
 	uint64_t arrows; /* how often an eio.put made it ready */
 	unsigned operations;
 	struct fiber_operation operation[FIBER_OPERATIONS + 1]; /* in order of appearance */
+	void *user;						/* of who watches */
 };
 
 /* The name to group a fiber by: of its span, context, itself, or group; NULL: it has none. */
@@ -53,16 +54,28 @@ typedef int fibers_times_fn(void *ctx, const struct fiber_times *t);
 
 struct fibers_times;
 
+/* What else is told of fibers; user: of the fiber, the watcher's own, NULL at first. */
+struct fibers_watch {
+	/* 0 or -errno, which ends the call that visits. */
+	int (*spent)(void *ctx, void **user, const struct fiber *f, const struct fiber_interval *i);
+	/* It was open when the model was freed. */
+	void (*forget)(void *ctx, void *user);
+};
+
 /* All three are kept. 0 or -ENOMEM. */
 int fibers_times_new(const struct session *s, fibers_times_fn *done, void *ctx,
 		     struct fibers_times **ret);
 void fibers_times_free(struct fibers_times *m); /* NULL is allowed */
+/* Before the first event; both are kept. */
+void fibers_times_watch(struct fibers_times *m, const struct fibers_watch *w, void *ctx);
 /* As fibers_push(), fibers_forget(), fibers_end(); they report the fibers that end. */
 int fibers_times_event(struct fibers_times *m, const struct ebt_event *ev);
 int fibers_times_forget(struct fibers_times *m, uint32_t process, uint64_t end_ns);
 int fibers_times_end(struct fibers_times *m, uint64_t end_ns);
 /* Reports the open fibers with their open intervals ended at now_ns; nothing ends. */
 int fibers_times_snapshot(struct fibers_times *m, uint64_t now_ns, fibers_times_fn *fn, void *ctx);
+/* As fibers_text(). */
+const char *fibers_times_text(const struct fibers_times *m, uint32_t id);
 /* What was too much to be followed. */
 struct fibers_limits fibers_times_over_limits(const struct fibers_times *m);
 

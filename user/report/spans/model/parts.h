@@ -52,6 +52,20 @@ struct span_parts {
 	uint32_t count, cap;
 };
 
+/* What a domain that runs fibers did. X(CONSTANT, key, text) */
+#define SPAN_DOMAIN_LIST(X)                              \
+	X(SPAN_DOMAIN_FIBERS, fibers, "fibers")          \
+	X(SPAN_DOMAIN_SCHEDULER, scheduler, "scheduler") \
+	X(SPAN_DOMAIN_COLLECTED, collected, "collected") \
+	X(SPAN_DOMAIN_SLEPT, slept, "slept")
+
+enum span_domain_state {
+#define X(CONSTANT, key, text) CONSTANT,
+	SPAN_DOMAIN_LIST(X)
+#undef X
+		SPAN_DOMAIN_STATES /* their number */
+};
+
 /* Static; NULL beyond the last. */
 const char *span_part_key(unsigned kind);
 const char *span_part_text(unsigned kind);

@@ -2,12 +2,13 @@
 #include "report/spans/model/spans.h"
 
 #include <errno.h>
-#include <fnmatch.h>
 #include <stdlib.h>
 
 #include "base/ptrarray.h"
 #include "report/parts/pause_clock.h"
 #include "report/spans/model/by_argument.h"
+#include "report/spans/model/choice.h"
+#include "report/spans/model/lives.h"
 #include "report/spans/model/open.h"
 #include "session/event_args.h"
 #include "session/marker_values.h"
@@ -46,56 +47,22 @@ struct span_model {
 	struct tracks *tracks;		   /* user spans, and phases for the pauses */
 	struct tracks *phases;		   /* that are spans; NULL: no pattern matches a phase */
 	struct fibers *fibers;		   /* NULL: there was no event of a library of fibers */
+	struct fiber_lives *lives;	   /* in place of `fibers` */
 	PTRARRAY(struct follow) processes; /* by process */
 	PTRARRAY(struct lane) lanes;	   /* by lane of the registry */
-	struct map matches;		   /* text → 1: no pattern matches, 2: one does */
+	struct span_choice choice;	   /* of names */
 	const struct ebt_event *event;	   /* at hand */
 	struct track *crowded;		   /* it has too many open spans */
 	uint32_t open;
 	bool knows_threads, has_begun;
 	uint64_t known_from, begin_ns, end_ns;
 	uint64_t losses;
-	uint32_t seen[SPANS_SEEN];
-	uint32_t seen_count;
-	bool seen_more;
 };
 
 static struct follow *follow_of(struct span_model *m, uint32_t process)
 {
 	bool is_new;
 	return ptrarray_make(&m->processes, process, &is_new);
-}
-
-static bool matches_any(const struct span_model *m, const char *name)
-{
-	for (unsigned i = 0; i < m->options.glob_count; i++)
-		if (!fnmatch(m->options.globs[i], name, 0))
-			return true;
-	return !m->options.glob_count;
-}
-
-static void note_seen(struct span_model *m, uint32_t text)
-{
-	m->seen_more |= m->seen_count == SPANS_SEEN;
-	if (m->seen_count < SPANS_SEEN)
-		m->seen[m->seen_count++] = text;
-}
-
-/* Whether a name of a user span is asked for. */
-static bool is_wanted(struct span_model *m, const char *name)
-{
-	if (!m->options.glob_count)
-		return true;
-	uint32_t text = span_sums_text(&m->sums, name);
-	uint64_t *known = text ? map_put(&m->matches, text) : NULL;
-	if (!known)
-		return matches_any(m, name);
-	if (!*known) {
-		*known = 1 + matches_any(m, name);
-		if (*known == 1)
-			note_seen(m, text);
-	}
-	return *known == 2;
 }
 
 static uint64_t known_from(const struct span_model *m, const struct follow *f)
@@ -340,8 +307,9 @@ static int open_of_thread(struct span_model *m, struct track *t, struct track_sp
 	const char *name = names_label(m->session, ev, scratch);
 	struct follow *f = follow_of(m, t->process);
 	struct open_span *o;
-	bool wanted = is_phase ? matches_any(m, name) : is_wanted(m, name);
-	if (!f || !wanted)
+	bool wanted = is_phase ? span_choice_matches(&m->choice, name)
+			       : span_choice_wants(&m->choice, &m->sums, name);
+	if (!f || !wanted || m->options.fibers)
 		return f ? 0 : -ENOMEM;
 	char whole[SPAN_ARGUMENT_BYTES];
 	if (m->options.by_argument && marker_id_is(ev->id) && !is_phase) {
@@ -456,8 +424,8 @@ static void on_orphan(void *ctx, struct track *t, const struct ebt_event *ev)
 	struct span_model *m = ctx;
 	char scratch[NAMES_MADE_BYTES];
 	const char *name = names_label(m->session, ev, scratch);
-	if (t->span == TRACK_PHASES || event_args_may_mean(m->session, ev) || !is_wanted(m, name) ||
-	    is_history(m, ev->ts))
+	if (t->span == TRACK_PHASES || event_args_may_mean(m->session, ev) || m->options.fibers ||
+	    !span_choice_wants(&m->choice, &m->sums, name) || is_history(m, ev->ts))
 		return;
 	struct span_name *n = span_sums_name(&m->sums, name, false);
 	if (n)
@@ -510,8 +478,9 @@ static const struct tracks_visitor phases_visitor = {.begin = on_phase_begin, .e
 
 static bool matches_a_phase(const struct span_model *m)
 {
-	for (uint32_t id = UINT32_MAX; m->options.glob_count && phases_next(&id);)
-		if (matches_any(m, kinds_phase_name(id)))
+	bool asked = m->options.glob_count && !m->options.fibers;
+	for (uint32_t id = UINT32_MAX; asked && phases_next(&id);)
+		if (span_choice_matches(&m->choice, kinds_phase_name(id)))
 			return true;
 	return false;
 }
@@ -568,7 +537,7 @@ static int on_open(void *ctx, struct fiber *f, const struct fiber_part *p)
 	struct span_model *m = ctx;
 	const char *name = p->name ? fibers_text(m->fibers, p->name) : "span";
 	struct open_span *o;
-	if (p->is_context || !is_wanted(m, name))
+	if (p->is_context || !span_choice_wants(&m->choice, &m->sums, name))
 		return 0;
 	struct span_name *n = span_sums_name(&m->sums, name, false);
 	int err = make_open(m, n, f->process, p->begin_ns, &o);
@@ -619,8 +588,41 @@ static const struct fibers_visitor fibers_visitor = {.run = on_run,
 						     .end = on_fiber_end,
 						     .forget = forget_fiber};
 
+static int walk_domain(void *ctx, uint32_t process, uint32_t lane, uint64_t from, uint64_t to,
+		       open_span_fn *fn, void *fn_ctx)
+{
+	struct span_model *m = ctx;
+	struct follow *f = follow_of(m, process);
+	const struct lane *l = ptrarray_get(&m->lanes, lane);
+	struct span_thread who = {.tid = l ? owner_of(m, l) : 0, .lane = lane};
+	return f ? open_span_walk(&f->times, &m->sums, &who, known_from(m, f), from, to, fn, fn_ctx)
+		 : -ENOMEM;
+}
+
+static void need_domain(void *ctx, uint32_t lane, uint64_t from_ns)
+{
+	struct span_model *m = ctx;
+	struct lane *l = ptrarray_get(&m->lanes, lane);
+	if (l)
+		l->runs_ns = from_ns;
+}
+
+static bool wants_fibers(void *ctx, const char *name)
+{
+	struct span_model *m = ctx;
+	return span_choice_wants(&m->choice, &m->sums, name);
+}
+
+static int make_lives(struct span_model *m)
+{
+	const struct fiber_lives_host host = {m, &m->sums, walk_domain, need_domain, wants_fibers};
+	return fiber_lives_new(m->session, &host, &m->lives);
+}
+
 static int push_to_fibers(struct span_model *m, const struct ebt_event *ev)
 {
+	if (m->lives)
+		return fiber_lives_event(m->lives, ev);
 	bool is_first = !m->fibers && kinds_get(ev->kind)->label == KINDS_LABEL_user &&
 			event_args_may_mean(m->session, ev);
 	int err = is_first ? fibers_new(m->session, &fibers_visitor, m, &m->fibers) : 0;
@@ -637,11 +639,14 @@ int span_model_new(const struct session *s, const struct span_model_options *o,
 		return -ENOMEM;
 	m->session = s;
 	m->options = *o;
+	m->choice = (struct span_choice){.globs = o->globs, .count = o->glob_count};
 	int err = span_sums_init(&m->sums, o->slowest);
 	if (!err)
 		err = tracks_new(&s->processes, &visitor, m, &m->tracks);
 	if (!err && matches_a_phase(m))
 		err = tracks_new(&s->processes, &phases_visitor, m, &m->phases);
+	if (!err && o->fibers)
+		err = make_lives(m);
 	if (err) {
 		span_model_free(m);
 		return err;
@@ -671,6 +676,7 @@ void span_model_free(struct span_model *m)
 	if (!m)
 		return;
 	fibers_free(m->fibers);
+	fiber_lives_free(m->lives);
 	tracks_free(m->phases);
 	tracks_free(m->tracks);
 	for (struct follow *f; (f = ptrarray_next(&m->processes, &at));)
@@ -680,7 +686,7 @@ void span_model_free(struct span_model *m)
 		free_lane(l);
 	ptrarray_done(&m->processes);
 	ptrarray_done(&m->lanes);
-	map_done(&m->matches);
+	span_choice_done(&m->choice);
 	span_sums_done(&m->sums);
 	free(m);
 }
@@ -736,7 +742,9 @@ int span_model_events(struct span_model *m, const struct ebt_event *ev, size_t n
 
 int span_model_forget(struct span_model *m, uint32_t process)
 {
-	int err = m->fibers ? fibers_forget(m->fibers, process, m->end_ns) : 0;
+	int err = m->fibers  ? fibers_forget(m->fibers, process, m->end_ns)
+		  : m->lives ? fiber_lives_forget(m->lives, process, m->end_ns)
+			     : 0;
 	if (!err && m->phases)
 		err = tracks_forget(m->phases, process, m->end_ns);
 	if (!err)
@@ -748,7 +756,9 @@ int span_model_forget(struct span_model *m, uint32_t process)
 int span_model_end(struct span_model *m, uint64_t end_ns)
 {
 	m->end_ns = end_ns > m->end_ns ? end_ns : m->end_ns;
-	int err = m->fibers ? fibers_end(m->fibers, m->end_ns) : 0;
+	int err = m->fibers  ? fibers_end(m->fibers, m->end_ns)
+		  : m->lives ? fiber_lives_end(m->lives, m->end_ns)
+			     : 0;
 	if (!err && m->phases)
 		err = tracks_end(m->phases, m->end_ns);
 	return err ? err : tracks_end(m->tracks, m->end_ns);
@@ -763,12 +773,14 @@ int span_model_result(struct span_model *m, struct span_result *ret)
 		return err;
 	if (m->fibers)
 		over = fibers_over_limits(m->fibers);
+	if (m->lives) {
+		over = fiber_lives_over_limits(m->lives);
+		ret->domain = fiber_lives_domains(m->lives, &ret->domains);
+	}
 	ret->begin_ns = s->run_begin.known ? s->run_begin.ns : m->begin_ns;
 	ret->end_ns = m->end_ns > ret->begin_ns ? m->end_ns : ret->begin_ns;
 	ret->knows_threads = m->knows_threads;
 	ret->without_room = over.fibers + over.parts;
-	memcpy(ret->seen, m->seen, sizeof(ret->seen));
-	ret->seen_count = m->seen_count;
-	ret->seen_more = m->seen_more;
+	ret->choice = &m->choice;
 	return 0;
 }

@@ -37,6 +37,7 @@ struct span_model_options {
 	/* Spans of markers have the value of this argument of their begins in their names; its
 	 * number, and 1; 0: they have not. */
 	uint32_t by_argument;
+	bool fibers;	  /* in place of spans (lives.h) */
 	uint32_t slowest; /* that are kept */
 };
 

@@ -242,6 +242,14 @@ int span_sums_add(struct span_sums *s, const struct span *span)
 	return err ? err : keep(&s->slowest[n->is_phase], s->slow_max, span);
 }
 
+int span_sums_add_cut(struct span_sums *s, const struct span *span, enum span_cut cut)
+{
+	(void)s;
+	span->name->cut[cut]++;
+	span->name->total_ns += span->ns;
+	return span_parts_merge(&span->name->parts, &span->parts);
+}
+
 /* ---- segments ---- */
 
 int span_segments_add(struct span_segments *s, const struct span_segment *next)

@@ -78,6 +78,8 @@ struct span_name {
 	uint64_t total_ns;
 	struct span_parts parts;
 	uint64_t cut[SPAN_CUTS];
+	/* Of fibers: what their domains did while they were suspended; the last one: not known. */
+	uint64_t suspended_while[SPAN_DOMAIN_STATES + 1];
 	PTRMAP(struct span_class) classes; /* by their lengths */
 };
 
@@ -105,6 +107,8 @@ uint32_t span_sums_text(struct span_sums *s, const char *text);
 struct span_name *span_sums_name(struct span_sums *s, const char *text, bool is_phase);
 /* Adds a span; its parts and segments stay the caller's. 0 or -ENOMEM. */
 int span_sums_add(struct span_sums *s, const struct span *span);
+/* Adds the time of one that has no length, and counts it as cut. 0 or -ENOMEM. */
+int span_sums_add_cut(struct span_sums *s, const struct span *span, enum span_cut cut);
 /* The order of the slowest; of the same length the later one is the shorter. */
 bool span_is_shorter(const struct span *a, const struct span *b);
 
