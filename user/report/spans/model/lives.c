@@ -200,7 +200,9 @@ static int on_spent(void *ctx, void **user, const struct fiber *f, const struct 
 	if (!life && !(life = *user = calloc(1, sizeof(*life))))
 		return -ENOMEM;
 	int err = spend(l, &life->open, f, i);
-	return err ? err : done_until(l, f->lane, i->end_ns, &life->done);
+	/* Behind any other one it is not suspended. */
+	return err || i->state != FIBER_RUNNING ? err
+						: done_until(l, f->lane, i->end_ns, &life->done);
 }
 
 static void on_forget(void *ctx, void *user)
