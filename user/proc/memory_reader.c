@@ -550,6 +550,10 @@ static int receive_maps(struct memory_reader *r, char **ret, size_t *ret_len)
 static int request_maps(struct memory_reader *r, const struct request *q, char **ret,
 			size_t *ret_len)
 {
+	/* Of a process that is gone, as most writers of rings are that ended by themselves, the
+	 * worker would find nothing. */
+	if (kill(q->pid, 0) && errno == ESRCH)
+		return -ESRCH;
 	r->maps_reads++;
 	int err = ask(r, q);
 	if (err)

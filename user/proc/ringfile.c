@@ -298,3 +298,17 @@ void ringfile_close(struct ringfile *r)
 	close(r->fd);
 	r->fd = -1;
 }
+
+int ringfile_find_same(const struct ringfile *r, int n)
+{
+	struct stat st[RINGFILE_MAX];
+	for (int i = 0; i < n; i++) {
+		if (fstat(r[i].fd, &st[i]))
+			st[i] = (struct stat){0};
+		for (int j = 0; j < i; j++)
+			if (st[i].st_ino && st[i].st_ino == st[j].st_ino &&
+			    st[i].st_dev == st[j].st_dev)
+				return i;
+	}
+	return n;
+}

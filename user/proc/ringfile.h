@@ -65,5 +65,7 @@ int ringfile_is_of(struct memory_reader *memory, pid_t pid, const struct stat *f
  */
 bool ringfile_is_being_written(int fd, bool nameless);
 void ringfile_close(struct ringfile *r);
+/* The first of n <= RINGFILE_MAX that is the same file as one before it; n: none is. */
+int ringfile_find_same(const struct ringfile *r, int n);
 
 #endif

@@ -65,6 +65,15 @@ struct everyone {
 	uint32_t executed_count;
 };
 
+static int on_process(void *ctx, const struct process_event *change)
+{
+	struct everyone *e = ctx;
+	bool is_other = change->kind == PROCESS_EXECED && !change->process;
+	if (is_other && e->executed_count < EXEC_MAX)
+		e->executed[e->executed_count++] = (struct executed){change->pid, change->ts};
+	return 0;
+}
+
 int everyone_new(const struct engine *e, struct traced *t, struct inspect *inspect, bool privileged,
 		 struct everyone **ret)
 {
@@ -76,6 +85,7 @@ int everyone_new(const struct engine *e, struct traced *t, struct inspect *inspe
 	all->inspect = inspect;
 	all->is_first = true;
 	all->period_ns = privileged ? PASS_NS : PASS_OWN_NS;
+	traced_subscribe(t, on_process, all);
 	*ret = all;
 	return 0;
 }
@@ -157,12 +167,10 @@ static bool is_due(const struct everyone *e, struct bystander *b, uint64_t now)
  * descriptor for it; or -errno. */
 static int trace(struct everyone *e, pid_t pid, uint64_t since_ns, bool was_there)
 {
-	int err = traced_add_found(e->traced, pid, 0);
-	struct traced_process *p = err ? NULL : traced_find(e->traced, pid);
-	if (p && was_there)
-		processes_at(&e->engine->session->processes, p->process)->begun_in_run = false;
-	if (p)
-		p->born_ns = since_ns;
+	int err = traced_report(e->traced, &(struct process_event){.kind = PROCESS_BORN,
+								   .pid = pid,
+								   .ts = since_ns,
+								   .is_old = was_there});
 	if (err != -EMFILE && err != -ENFILE)
 		return err == -ESRCH ? 0 : err;
 	if (!e->starved)
@@ -170,12 +178,6 @@ static int trace(struct everyone *e, pid_t pid, uint64_t since_ns, bool was_ther
 			    "not all processes are traced: %s", strerror(-err));
 	e->starved = true;
 	return 1;
-}
-
-void everyone_executed(struct everyone *e, pid_t pid, uint64_t ts)
-{
-	if (e && e->executed_count < EXEC_MAX)
-		e->executed[e->executed_count++] = (struct executed){pid, ts};
 }
 
 static int look_at_executed(struct everyone *e)

@@ -128,79 +128,6 @@ static void begin_realtime(struct live *t)
 		loop_timer_set(t->loop, &t->realtime_timer, now_ns() + REALTIME_CHECK_NS);
 }
 
-static void on_added(void *ctx, pid_t pid)
-{
-	struct live *t = ctx;
-	ring_files_process_added(t->files, pid);
-}
-
-/* Rings first: what is missed before the probes are in place is in a ring that is read, or lost. */
-static int on_mapped(void *ctx, pid_t pid, struct traced_process *p, const struct maps_list *maps,
-		     uint64_t read_ns)
-{
-	struct live *t = ctx;
-	int err = p ? ring_files_mapped(t->files, p, maps, read_ns) : 0;
-	if (!err && (!p || p->probed))
-		probing_mapped(&t->probing, pid, maps, read_ns);
-	return err;
-}
-
-static void on_unchanged(void *ctx, struct traced_process *p, uint64_t read_ns)
-{
-	struct live *t = ctx;
-	if (t->probing.source && p->probed)
-		bpf_source_unchanged(t->probing.source, p->pid, read_ns);
-}
-
-static void on_ended(void *ctx, struct traced_process *p)
-{
-	struct live *t = ctx;
-	ring_source_finish(t->rings, p->process);
-	ring_files_process_ended(t->files, p);
-}
-
-static void on_process_change(void *ctx)
-{
-	scan_soon(&((struct live *)ctx)->scan);
-}
-
-/* It is called while the source is polled: what is to be read is read after that, by scan_due(). */
-static void on_bpf_change(void *ctx, pid_t pid, enum bpf_change change, uint64_t ts)
-{
-	struct live *t = ctx;
-	switch (change) {
-	case BPF_FORKED:
-		/* A scan does not find it if its parent has ended by then. */
-		if (t->options->follow)
-			traced_add_probed(t->traced, pid);
-		break;
-	case BPF_EXECED:
-		traced_executed(t->traced, pid);
-		ring_files_executed(t->files, pid, ts);
-		break;
-	case BPF_OTHER_EXECED:
-		everyone_executed(t->everyone, pid, ts);
-		break;
-	case BPF_EXITED:
-		ring_files_exited(t->files, pid);
-		scan_soon(&t->scan);
-		break;
-	case BPF_RING_STARTED:
-	case BPF_RING_NEEDED:
-		if (change == BPF_RING_NEEDED || engine_watermarks(t->options))
-			ring_files_expect(t->files, pid, change == BPF_RING_NEEDED ? ts : 0);
-		if (!ring_files_has_ring(t->files, pid, ts))
-			traced_read_again(t->traced, pid);
-		break;
-	case BPF_UNPROBED:
-		traced_read_again(t->traced, pid);
-		break;
-	case BPF_RING_FILLS:
-	case BPF_RING_STOPPED:
-		break;
-	}
-}
-
 static bool is_over(struct live *t, uint64_t now)
 {
 	if ((t->options->duration_ns && now >= t->stop_ns) || guest_ends(t->engine) ||
@@ -355,13 +282,19 @@ static enum engine_end check_something(struct live *t)
 				      t->probing.source ? NULL : t->probing.unprobed);
 }
 
+static int trace_named(struct live *t, pid_t pid)
+{
+	return traced_report(t->traced, &(struct process_event){
+						.kind = PROCESS_BORN, .pid = pid, .named = true});
+}
+
 static enum engine_end add_process(struct live *t, pid_t pid)
 {
 	struct process_status p;
 	enum engine_end end = refusal_check(t->engine, pid, &p);
 	if (end)
 		return end;
-	int err = traced_add(t->traced, p.pid);
+	int err = trace_named(t, p.pid);
 	end = err ? refusal_check_ended(t->engine, p.pid) : ENGINE_OK;
 	if (end)
 		return end;
@@ -403,7 +336,6 @@ static enum engine_end add_processes(struct live *t)
 		end = probe(t, t->options->pids[i]);
 	if (end || ending_asked())
 		return end;
-	traced_found(t->traced, probing_attach_found, &t->probing);
 	end = probing_check_ends(&t->probing);
 	return end ? end : check_something(t);
 }
@@ -432,7 +364,7 @@ static enum engine_end start_program(struct live *t)
 	}
 	if (*t->program.dir)
 		ring_files_directory(t->files, t->program.dir, t->program.own.fd >= 0);
-	err = traced_add(t->traced, t->program.pid);
+	err = trace_named(t, t->program.pid);
 	if (err) {
 		messages_error(r, "cannot follow '%s': %s", argv[0], strerror(-err));
 		return ENGINE_FAILED;
@@ -461,8 +393,6 @@ static enum engine_end start_program(struct live *t)
 static int init(struct live *t)
 {
 	const struct engine *e = t->engine;
-	struct traced_hooks hooks = {on_added, on_mapped,	  on_unchanged,
-				     on_ended, on_process_change, t};
 	interval_init(&t->interval);
 	int err = loop_new(&t->loop);
 	if (!err)
@@ -472,7 +402,7 @@ static int init(struct live *t)
 	if (!err && t->options->frugal)
 		ring_source_be_frugal(t->rings);
 	if (!err)
-		err = traced_new(e, t->loop, &hooks, &t->traced);
+		err = traced_new(e, t->loop, &t->traced);
 	if (!err && t->options->all)
 		err = everyone_new(e, t->traced, t->inspect, probing_is_allowed(), &t->everyone);
 	if (!err)
@@ -515,7 +445,7 @@ static enum engine_end begin(struct live *t)
 		return ENGINE_FAILED;
 	}
 	enum engine_end end = probing_begin(&t->probing, t->engine, o->program && t->program.record,
-					    t->inspect, on_bpf_change, t);
+					    t->inspect, t->traced);
 	if (!end && t->probing.source && add_probing(t))
 		end = ENGINE_FAILED;
 	int births =

@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/plural.h"
@@ -140,9 +141,82 @@ static enum probe_yield yield_of(const struct engine_options *o)
 				       : PROBE_EVENTS;
 }
 
-enum engine_end
-probing_begin(struct probing *p, const struct engine *e, bool record, struct inspect *inspect,
-	      void (*changed)(void *ctx, pid_t pid, enum bpf_change change, uint64_t ts), void *ctx)
+static void note_attached(struct probing *p, pid_t pid, int markers)
+{
+	if (p->engine->options->pages && !p->sees)
+		messages_at(
+			&p->engine->session->messages, LOG_NORMAL,
+			"watching pages: meanwhile each system call of this machine takes 50 to "
+			"80 ns more, and mmap, munmap, mremap, brk and madvise some 500 ns more, "
+			"also of other programs");
+	p->sees = true;
+	messages_at(&p->engine->session->messages, LOG_VERBOSE, "attached to %d %s%s of process %d",
+		    markers, p->engine->options->pages ? "thread" : "marker",
+		    plural((uint64_t)markers), pid);
+}
+
+/* The process is traced before its mappings are read, so that no child and no exec is missed. A
+ * program of ours is when it has called exec. */
+static void trace(struct probing *p, const struct process_event *born)
+{
+	char reason[EBT_REASON_BYTES] = "";
+	if (born->by_bpf || (born->named && p->engine->options->program))
+		return;
+	int err = bpf_source_trace(p->source, born->pid, born->ts, reason);
+	born->process->awaits = !err && !born->named;
+	if (err && !born->named)
+		messages_at(&p->engine->session->messages, LOG_VERBOSE, "process %d: %s", born->pid,
+			    reason);
+}
+
+/* Attaches to what is new among what a process has mapped. */
+static void attach_mapped(struct probing *p, const struct process_event *change)
+{
+	struct traced_process *process = change->process;
+	char reason[EBT_REASON_BYTES] = "";
+	bool is_first = process && !process->probed;
+	uint64_t cpu = is_first ? clock_ns(CLOCK_THREAD_CPUTIME_ID) : 0;
+	int n = is_first ? bpf_source_attach(p->source, change->pid, change->maps, change->ts,
+					     reason)
+			 : bpf_source_scan(p->source, change->pid, change->maps, change->ts);
+	if (is_first) {
+		process->probed = n >= 0;
+		process->awaits = false;
+		p->attach_cpu_ns += clock_ns(CLOCK_THREAD_CPUTIME_ID) - cpu;
+	}
+	report_missed(p);
+	if (n > 0)
+		note_attached(p, change->pid, n);
+	else if (*reason)
+		messages_at(&p->engine->session->messages, LOG_VERBOSE, "process %d: %s",
+			    change->pid, reason);
+}
+
+/* Those that the user named are attached to by probing_attach(). */
+static int on_process(void *ctx, const struct process_event *change)
+{
+	struct probing *p = ctx;
+	const struct traced_process *process = change->process;
+	if (p->source && change->kind == PROCESS_BORN)
+		trace(p, change);
+	if (!p->source || change->kind != PROCESS_MAPPED ||
+	    (process && !process->probed && !process->awaits))
+		return 0;
+	if (change->maps)
+		attach_mapped(p, change);
+	else
+		bpf_source_unchanged(p->source, change->pid, change->ts);
+	return 0;
+}
+
+/* It is called while the source is polled: what is to be read is read after that, by a scan. */
+static void report(void *ctx, const struct process_event *change)
+{
+	traced_report(ctx, change);
+}
+
+enum engine_end probing_begin(struct probing *p, const struct engine *e, bool record,
+			      struct inspect *inspect, struct traced *traced)
 {
 	const struct engine_options *o = e->options;
 	*p = (struct probing){.engine = e};
@@ -181,8 +255,8 @@ probing_begin(struct probing *p, const struct engine *e, bool record, struct ins
 		.runtime = o->runtime,
 		.unwanted = unwanted_kinds(e),
 		.markers = o->markers.count ? &o->markers : NULL,
-		.changed = changed,
-		.ctx = ctx,
+		.report = report,
+		.ctx = traced,
 	};
 	char reason[EBT_REASON_BYTES] = "";
 	int err = bpf_source_new(e->session, &plan, &p->source, reason);
@@ -195,10 +269,12 @@ probing_begin(struct probing *p, const struct engine *e, bool record, struct ins
 			    "up to 100 ns");
 	if (!err && !o->program)
 		bpf_source_count_from(p->source, UINT64_MAX);
-	if (!err)
-		return ENGINE_OK;
-	p->source = NULL;
-	return begin_without(p, err, reason);
+	if (err) {
+		p->source = NULL;
+		return begin_without(p, err, reason);
+	}
+	traced_subscribe(traced, on_process, p);
+	return ENGINE_OK;
 }
 
 void probing_run_begins(struct probing *p, uint64_t now_ns)
@@ -281,20 +357,6 @@ uint64_t probing_known_ns(const struct probing *p)
 	return p->source ? bpf_source_complete_ns(p->source) : UINT64_MAX;
 }
 
-static void note_attached(struct probing *p, pid_t pid, int markers)
-{
-	if (p->engine->options->pages && !p->sees)
-		messages_at(
-			&p->engine->session->messages, LOG_NORMAL,
-			"watching pages: meanwhile each system call of this machine takes 50 to "
-			"80 ns more, and mmap, munmap, mremap, brk and madvise some 500 ns more, "
-			"also of other programs");
-	p->sees = true;
-	messages_at(&p->engine->session->messages, LOG_VERBOSE, "attached to %d %s%s of process %d",
-		    markers, p->engine->options->pages ? "thread" : "marker",
-		    plural((uint64_t)markers), pid);
-}
-
 /* A process without markers of allocations has nothing for a run that is for these alone. */
 static enum engine_end check_allocs(const struct probing *p, pid_t pid)
 {
@@ -317,11 +379,10 @@ static enum engine_end check_allocs(const struct probing *p, pid_t pid)
 	return ENGINE_NOTHING;
 }
 
-/* It is traced before its mappings are read, so that no child and no exec is missed. */
 static int attach(struct probing *p, struct traced_process *process, char *reason)
 {
 	struct maps_list maps;
-	int n = bpf_source_trace(p->source, process->pid, process->born_ns, reason);
+	int n = bpf_source_trace(p->source, process->pid, 0, reason);
 	if (n)
 		return n;
 	uint64_t read_ns = now_ns();
@@ -374,31 +435,6 @@ enum engine_end probing_check_ends(const struct probing *p)
 		       "where it allocates",
 		       o->needs_ends, o->pids[0]);
 	return ENGINE_MISUSED;
-}
-
-void probing_attach_found(void *ctx, struct traced_process *process)
-{
-	struct probing *p = ctx;
-	char reason[EBT_REASON_BYTES] = "";
-	if (!p->source || process->probed)
-		return;
-	int n = attach(p, process, reason);
-	report_missed(p);
-	if (n < 0)
-		messages_at(&p->engine->session->messages, LOG_VERBOSE, "process %d: %s",
-			    process->pid, reason);
-	else if (n)
-		note_attached(p, process->pid, n);
-}
-
-void probing_mapped(struct probing *p, pid_t pid, const struct maps_list *maps, uint64_t read_ns)
-{
-	if (!p->source)
-		return;
-	int n = bpf_source_scan(p->source, pid, maps, read_ns);
-	report_missed(p);
-	if (n > 0)
-		note_attached(p, pid, n);
 }
 
 void probing_emit_open(struct probing *p, struct sink *k)

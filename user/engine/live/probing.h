@@ -11,6 +11,7 @@ struct probing {
 	const struct engine *engine;
 	struct source *source;		 /* NULL: rings are read without BPF */
 	bool sees;			 /* something of some process can be recorded */
+	uint64_t attach_cpu_ns;		 /* that it has taken to attach to processes found */
 	bool found_allocs;		 /* markers of sampled allocations; after probing_end() */
 	char missing[EBT_REASON_BYTES];	 /* why there is no source, until it is reported */
 	char unprobed[EBT_REASON_BYTES]; /* why not even root would have one; else empty */
@@ -19,14 +20,13 @@ struct probing {
 /* Whether there can be one at all: the kernel and our privileges allow it. */
 bool probing_is_allowed(void);
 /*
- * Makes the source if the mode requires or allows it. changed and ctx: as in struct probe_plan.
- * record: the started program switches its own ring on. All pointers outlive the source. ENGINE_OK,
- * or the reason has been reported.
+ * Makes the source if the mode requires or allows it: it reports to `traced`, and probes what its
+ * processes map. Subscribe readers of rings before: what is missed before the probes are in place
+ * is in a ring that is read, or lost. record: the started program switches its own ring on. All
+ * pointers outlive the source. ENGINE_OK, or the reason has been reported.
  */
-enum engine_end
-probing_begin(struct probing *p, const struct engine *e, bool record, struct inspect *inspect,
-	      void (*changed)(void *ctx, pid_t pid, enum bpf_change change, uint64_t ts),
-	      void *ctx);
+enum engine_end probing_begin(struct probing *p, const struct engine *e, bool record,
+			      struct inspect *inspect, struct traced *traced);
 /* Frees the source, which detaches; all zero is allowed. */
 void probing_end(struct probing *p);
 
@@ -38,10 +38,6 @@ enum engine_end probing_attach(struct probing *p, struct traced_process *process
 /* After all that are known: ENGINE_MISUSED if the report needs to know when objects end, and
  * nothing that was attached to reports that. The reason has been reported then. */
 enum engine_end probing_check_ends(const struct probing *p);
-/* Attaches to a process that was found; p is a struct probing. */
-void probing_attach_found(void *p, struct traced_process *process);
-/* Attaches to what is new among what a probed process had mapped at read_ns. */
-void probing_mapped(struct probing *p, pid_t pid, const struct maps_list *maps, uint64_t read_ns);
 /* The run begins, with processes that ran before: what is counted counts from now on. */
 void probing_run_begins(struct probing *p, uint64_t now_ns);
 /* Emits the intervals in which threads do not run that are open, if the sink wants them. */

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/plural.h"
 #include "proc/ringfile.h"
 
 /* Reads of the queue per call: a process that makes files without end must not block the run. */
@@ -151,4 +152,20 @@ bool ring_births_read(struct ring_births *b, const struct ring_births_user *user
 		}
 	}
 	return any;
+}
+
+void ring_births_report(const struct ring_births *b, const struct messages *r)
+{
+	if (b->missed)
+		messages_at(
+			r, LOG_NORMAL,
+			"%s%u process%s ended before %s rings could be opened: %s not watched; of "
+			"processes without a ring it is not known how many there were",
+			b->missed_unknown ? "at least " : "", b->missed,
+			plural_of(b->missed, "", "es"), plural_of(b->missed, "its", "their"),
+			plural_of(b->missed, "it was", "they were"));
+	else if (b->missed_unknown)
+		messages_at(r, LOG_NORMAL,
+			    "more rings came at once than the kernel reports: not known how many "
+			    "processes were not watched");
 }

@@ -11,6 +11,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "base/messages.h"
+
 struct ring_birth {
 	int fd;
 	pid_t pid;     /* in its name */
@@ -28,7 +30,9 @@ struct ring_births {
 	struct ring_births_dir *dirs;
 	struct ring_birth *first;
 	unsigned waiting;
-	bool more; /* the last read has left some of what was created */
+	bool more;	     /* the last read has left some of what was created */
+	unsigned missed;     /* that could not be opened, as the user counts them */
+	bool missed_unknown; /* and any number of others */
 };
 
 /* The process that a new file is named after. */
@@ -60,5 +64,7 @@ bool ring_births_read(struct ring_births *b, const struct ring_births_user *user
 bool ring_births_keep(struct ring_births *b, int fd, pid_t pid, const char *name);
 /* Takes one out of the list; its descriptor is the caller's. */
 void ring_births_remove(struct ring_births *b, struct ring_birth **at);
+/* Reports those that were missed: without BPF new processes are known by their rings alone. */
+void ring_births_report(const struct ring_births *b, const struct messages *r);
 
 #endif

@@ -10,7 +10,6 @@
 
 #include "base/clock.h"
 #include "base/file.h"
-#include "base/plural.h"
 #include "codec/ring/ids.h"
 #include "engine/damage.h"
 #include "engine/live/inbox.h"
@@ -31,27 +30,12 @@
  * process. It changes nothing.
  */
 
-/* The first that is the same file as one before it; n: none is. */
-static int find_same(const struct ringfile *found, int n)
-{
-	struct stat st[RINGFILE_MAX];
-	for (int i = 0; i < n; i++) {
-		if (fstat(found[i].fd, &st[i]))
-			st[i] = (struct stat){0};
-		for (int j = 0; j < i; j++)
-			if (st[i].st_ino && st[i].st_ino == st[j].st_ino &&
-			    st[i].st_dev == st[j].st_dev)
-				return i;
-	}
-	return n;
-}
-
 /* The n rings, RINGFILE_MAX at most, were found open in the process. */
 static void ring_warnings_report(const struct messages *r, struct traced_process *p,
 				 const struct ringfile *found, int n)
 {
 	/* Where runtimes name files by the pid alone, each of a process opens, and clears, one. */
-	int same = p->told_mixed ? n : find_same(found, n);
+	int same = p->told_mixed ? n : ringfile_find_same(found, n);
 	if (same < n)
 		messages_at(r, LOG_NORMAL,
 			    "process %d: several runtimes in it write to one ring file, '%s': each "
@@ -99,8 +83,6 @@ struct ring_files {
 	struct ring_dirs dirs;
 	struct unread_rings unread;
 	struct ring_births births;
-	unsigned missed;     /* births that could not be opened */
-	bool missed_unknown; /* and any number of others */
 	bool keep;
 	bool attached; /* what is found from now on was not there when the run began */
 	unsigned opened;
@@ -112,37 +94,6 @@ struct ring_files {
 	char reason[EBT_REASON_BYTES];
 	int error; /* what `reason` is about */
 };
-
-int ring_files_new(const struct engine *e, struct traced *traced, struct ring_source *rings,
-		   struct inspect *inspect, bool keep, struct ring_files **ret)
-{
-	struct ring_files *r = calloc(1, sizeof(*r));
-	if (!r)
-		return -ENOMEM;
-	r->engine = e;
-	r->traced = traced;
-	r->rings = rings;
-	r->inspect = inspect;
-	unread_rings_init(&r->unread, e, rings);
-	r->births.fd = -1;
-	r->keep = keep;
-	r->attached = e->options->program != NULL;
-	r->runtime = e->options->runtime;
-	*ret = r;
-	return 0;
-}
-
-void ring_files_free(struct ring_files *r)
-{
-	if (!r)
-		return;
-	ring_births_done(&r->births);
-	ring_dirs_done(&r->dirs);
-	known_rings_done(&r->known);
-	inbox_done(&r->inbox);
-	unread_rings_done(&r->unread);
-	free(r);
-}
 
 /* Its process has ended. It stays known as long as its file is there. */
 static void let_go(struct ring_files *r, struct known_ring *k)
@@ -165,8 +116,11 @@ static void let_all_go(struct ring_files *r, struct traced_process *p)
 	p->rings = NULL;
 }
 
-void ring_files_process_ended(struct ring_files *r, struct traced_process *p)
+/* Its files that are there because of us are removed, whether or not all of them has been read;
+ * what was left out of its ring is lost, unless it is found in the directory. */
+static void process_ended(struct ring_files *r, struct traced_process *p)
 {
+	ring_source_finish(r->rings, p->process);
 	let_all_go(r, p);
 	if (p->unread_ns)
 		unread_rings_add(&r->unread, p->process, p->unread_ns);
@@ -198,22 +152,15 @@ static void add_user(struct ring_files *r, pid_t pid)
 		inbox_add_user(&r->inbox, st.st_uid);
 }
 
-void ring_files_process_added(struct ring_files *r, pid_t pid)
-{
-	const struct traced_process *p = traced_find(r->traced, pid);
-	if (p && r->attached)
-		processes_at(&r->engine->session->processes, p->process)->begun_in_run = true;
-	add_user(r, pid);
-}
-
 void ring_files_attached(struct ring_files *r)
 {
 	r->attached = true;
 }
 
-void ring_files_expect(struct ring_files *r, pid_t pid, uint64_t since_ns)
+/* The process has a ring with events since a moment (0: since it was traced) that no other source
+ * reports: they are lost if the process ends before the ring is read. */
+static void expect(struct ring_files *r, struct traced_process *p, uint64_t since_ns)
 {
-	struct traced_process *p = traced_find(r->traced, pid);
 	if (!p || !reads_rings(r) || p->opened_ns)
 		return;
 	p->needs_ring = true;
@@ -222,18 +169,21 @@ void ring_files_expect(struct ring_files *r, pid_t pid, uint64_t since_ns)
 			since_ns ? since_ns : traced_usage_began_ns(&p->usage, r->engine->session);
 }
 
-bool ring_files_has_ring(const struct ring_files *r, pid_t pid, uint64_t ts)
+static void read_again(struct ring_files *r, pid_t pid)
 {
-	const struct traced_process *p = traced_find(r->traced, pid);
-	return p && p->opened_ns && p->opened_ns >= ts;
+	traced_report(r->traced, &(struct process_event){.kind = PROCESS_MAPPED, .pid = pid});
 }
 
-void ring_files_executed(struct ring_files *r, pid_t pid, uint64_t exec_ns)
+/* That of the program that it runs now may have been found since then. */
+static void ring_announced(struct ring_files *r, const struct process_event *change)
 {
-	struct traced_process *p = traced_find(r->traced, pid);
-	/* A scan may find the new program's ring before the record of the exec arrives. */
-	if (p && p->opened_ns <= exec_ns)
-		p->opened_ns = 0;
+	if (change->kind == PROCESS_RING_NEEDED)
+		expect(r, change->process, change->ts);
+	else if (engine_watermarks(r->engine->options))
+		expect(r, change->process, 0);
+	if (change->process &&
+	    (!change->process->opened_ns || change->process->opened_ns < change->ts))
+		read_again(r, change->pid);
 }
 
 static bool is_our_limit(int err)
@@ -313,7 +263,8 @@ static int open_ring(struct ring_files *r, int fd, const char *name, struct trac
 		    "reading the ring '%s' of process %d", name, pid);
 	damage_report_assumed(&r->engine->session->messages, c, name);
 	r->opened++;
-	traced_read_usage_soon(r->traced);
+	if (p)
+		traced_read_usage_soon(r->traced);
 	if (!p && processes_lived(&r->engine->session->processes, (uint32_t)pid,
 				  known_ring_lived_ns(k), &process)) {
 		ebt_cursor_close(c);
@@ -410,8 +361,9 @@ static int keep_spare(struct ring_files *r, const struct traced_process *p, stru
 	return -EMFILE;
 }
 
-int ring_files_mapped(struct ring_files *r, struct traced_process *p, const struct maps_list *maps,
-		      uint64_t read_ns)
+/* What a traced process had mapped at read_ns: opens its rings that are new. 0 or -errno. */
+static int process_mapped(struct ring_files *r, struct traced_process *p,
+			  const struct maps_list *maps, uint64_t read_ns)
 {
 	if (!reads_rings(r))
 		return 0;
@@ -436,13 +388,19 @@ int ring_files_mapped(struct ring_files *r, struct traced_process *p, const stru
 	}
 	ring_warnings_report(&r->engine->session->messages, p, found, n);
 	int err = 0;
-	for (int i = 0; i < n; i++) {
+	for (int i = 0; i < n; i++)
 		if (err)
 			close(found[i].fd);
 		else
 			err = add_mapped(r, p, &found[i], read_ns);
-	}
 	return err;
+}
+
+static int process_found(struct ring_files *r, pid_t pid, pid_t parent)
+{
+	return traced_report(
+		r->traced,
+		&(struct process_event){.kind = PROCESS_BORN, .pid = pid, .parent = parent});
 }
 
 /* 0: it is traced from now on, or gone; 1: it is not of our run; -errno. Of one that ends
@@ -454,7 +412,7 @@ static int add_writer(struct ring_files *r, int fd, pid_t pid, const struct stat
 	if (is <= 0)
 		return is;
 	if (ours)
-		return ours < 0 ? ours : traced_add_found(r->traced, pid, 0);
+		return ours < 0 ? ours : process_found(r, pid, 0);
 	inbox_refuse(&r->inbox, fd);
 	return is;
 }
@@ -498,8 +456,7 @@ static bool may_be_new(pid_t pid, void *ctx)
 
 static bool is_known(const struct ring_id *id, void *ctx)
 {
-	const struct ring_files *r = ctx;
-	return known_rings_find(&r->known, id);
+	return known_rings_find(&((const struct ring_files *)ctx)->known, id);
 }
 
 /* Notes a file of the directory. NULL: it is known. */
@@ -569,7 +526,7 @@ static enum ring_parent find_parent(void *ctx, pid_t pid)
 	pid_t older = parent;
 	for (unsigned i = 0; i < GENERATIONS && older > 1; i++) {
 		if (traced_find(r->traced, older)) {
-			traced_add_found(r->traced, pid, parent);
+			process_found(r, pid, parent);
 			return RING_PARENT_OURS;
 		}
 		older = process_parent(older);
@@ -579,8 +536,7 @@ static enum ring_parent find_parent(void *ctx, pid_t pid)
 
 static bool may_own(void *ctx, uid_t uid)
 {
-	const struct ring_files *r = ctx;
-	return inbox_is_user(&r->inbox, uid);
+	return inbox_is_user(&((const struct ring_files *)ctx)->inbox, uid);
 }
 
 /* Unless a scan has found its mapping meanwhile. */
@@ -588,8 +544,9 @@ static void miss_birth(void *ctx, pid_t pid)
 {
 	struct ring_files *r = ctx;
 	uint32_t process = PROCESS_UNKNOWN;
-	if (traced_find(r->traced, pid)) {
-		ring_files_expect(r, pid, r->begun_ns);
+	struct traced_process *p = traced_find(r->traced, pid);
+	if (p) {
+		expect(r, p, r->begun_ns);
 		return;
 	}
 	uint64_t boot_ns = clock_ns(CLOCK_BOOTTIME);
@@ -600,9 +557,9 @@ static void miss_birth(void *ctx, pid_t pid)
 	if (process)
 		processes_end_unused(&r->engine->session->processes, process);
 	if (pid)
-		r->missed++;
+		r->births.missed++;
 	else
-		r->missed_unknown = true;
+		r->births.missed_unknown = true;
 }
 
 bool ring_files_births(struct ring_files *r)
@@ -624,10 +581,70 @@ static void keep_left(void *ctx, pid_t pid, int fd, const char *name)
 		miss_birth(r, pid);
 }
 
-void ring_files_exited(struct ring_files *r, pid_t pid)
+static int on_process(void *ctx, const struct process_event *change)
 {
-	if (!*r->inbox.path) /* that is read first */
-		ring_dirs_remove_left(&r->dirs, pid, keep_left, r);
+	struct ring_files *r = ctx;
+	const struct processes *ps = &r->engine->session->processes;
+	struct traced_process *p = change->process;
+	switch (change->kind) {
+	case PROCESS_BORN:
+		if (r->attached || change->is_old)
+			processes_at(ps, p->process)->begun_in_run = !change->is_old;
+		add_user(r, change->pid);
+		break;
+	case PROCESS_EXECED:
+		/* A scan may find the new program's ring before the record of the exec arrives. */
+		if (p && p->opened_ns <= change->ts)
+			p->opened_ns = 0;
+		break;
+	case PROCESS_MAPPED:
+		return p && change->maps ? process_mapped(r, p, change->maps, change->ts) : 0;
+	case PROCESS_RING_STARTED:
+	case PROCESS_RING_NEEDED:
+		ring_announced(r, change);
+		break;
+	case PROCESS_EXITED:
+		/* Traced, or too short to be: rings that it left to us go. Those in a directory of
+		 * ours are read first. */
+		if (change->by_bpf && !*r->inbox.path)
+			ring_dirs_remove_left(&r->dirs, change->pid, keep_left, r);
+		break;
+	default:
+		process_ended(r, p);
+	}
+	return 0;
+}
+
+int ring_files_new(const struct engine *e, struct traced *traced, struct ring_source *rings,
+		   struct inspect *inspect, bool keep, struct ring_files **ret)
+{
+	struct ring_files *r = calloc(1, sizeof(*r));
+	if (!r)
+		return -ENOMEM;
+	r->engine = e;
+	r->traced = traced;
+	r->rings = rings;
+	r->inspect = inspect;
+	unread_rings_init(&r->unread, e, rings);
+	r->births.fd = -1;
+	r->keep = keep;
+	r->attached = e->options->program != NULL;
+	r->runtime = e->options->runtime;
+	traced_subscribe(traced, on_process, r);
+	*ret = r;
+	return 0;
+}
+
+void ring_files_free(struct ring_files *r)
+{
+	if (!r)
+		return;
+	ring_births_done(&r->births);
+	ring_dirs_done(&r->dirs);
+	known_rings_done(&r->known);
+	inbox_done(&r->inbox);
+	unread_rings_done(&r->unread);
+	free(r);
 }
 
 int ring_files_watch_births(struct ring_files *r)
@@ -669,7 +686,7 @@ static int take_births(struct ring_files *r)
 		struct ring_birth *birth = *at;
 		const struct traced_process *p = traced_find(r->traced, birth->pid);
 		if (p && traced_runs(p) && !known_rings_has(&r->known, birth->fd)) {
-			traced_read_again(r->traced, birth->pid);
+			read_again(r, birth->pid);
 			at = &birth->next;
 			continue;
 		}
@@ -729,26 +746,9 @@ static void report_running(struct traced_process *p, void *ctx)
 		ring_source_missed(r->rings, p->process, p->unread_ns, now_ns());
 }
 
-/* Without BPF new processes are known by their rings alone. */
-static void report_births(const struct ring_files *r)
+static void read_running(struct traced_process *p, void *ctx)
 {
-	if (r->missed)
-		messages_at(
-			&r->engine->session->messages, LOG_NORMAL,
-			"%s%u process%s ended before %s rings could be opened: %s not watched; of "
-			"processes without a ring it is not known how many there were",
-			r->missed_unknown ? "at least " : "", r->missed,
-			plural_of(r->missed, "", "es"), plural_of(r->missed, "its", "their"),
-			plural_of(r->missed, "it was", "they were"));
-	else if (r->missed_unknown)
-		messages_at(&r->engine->session->messages, LOG_NORMAL,
-			    "more rings came at once than the kernel reports: not known how many "
-			    "processes were not watched");
-}
-
-static void read_again(struct traced_process *p, void *ctx)
-{
-	traced_read_again(ctx, p->pid);
+	read_again(ctx, p->pid);
 }
 
 int ring_files_end(struct ring_files *r)
@@ -756,7 +756,7 @@ int ring_files_end(struct ring_files *r)
 	const struct inbox_reader reader = {may_be_new, is_known, report_missed, r};
 	for (unsigned i = 0; i < LAST_READS && (!i || r->births.more); i++)
 		ring_files_births(r);
-	traced_each(r->traced, read_again, r->traced);
+	traced_each(r->traced, read_running, r);
 	int err = ring_files_scan(r, UINT64_MAX);
 	if (!err && r->inbox.deferred)
 		err = ring_files_scan(r, UINT64_MAX);
@@ -766,7 +766,7 @@ int ring_files_end(struct ring_files *r)
 		return err;
 	r->refused = ring_notes_report(&r->inbox, &r->engine->session->messages);
 	unread_rings_report(&r->unread);
-	report_births(r);
+	ring_births_report(&r->births, &r->engine->session->messages);
 	traced_each(r->traced, report_running, r);
 	bool starved = *r->inbox.path ? r->inbox.starved : traced_is_starved(r->traced);
 	if (starved && reads_rings(r)) {

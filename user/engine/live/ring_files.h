@@ -19,16 +19,12 @@
 struct ring_files;
 struct inspect;
 
-/* All arguments outlive it. keep: remove no file. 0 or -errno. */
+/* Subscribes to the events of `traced`. All arguments outlive it. keep: remove no file. 0 or
+ * -errno. */
 int ring_files_new(const struct engine *e, struct traced *traced, struct ring_source *rings,
 		   struct inspect *inspect, bool keep, struct ring_files **ret);
 void ring_files_free(struct ring_files *r);
 
-/* What a traced process had mapped at read_ns: opens its rings that are new. 0 or -errno. */
-int ring_files_mapped(struct ring_files *r, struct traced_process *p, const struct maps_list *maps,
-		      uint64_t read_ns);
-/* A process is traced from now on. */
-void ring_files_process_added(struct ring_files *r, pid_t pid);
 /* All processes that were running have been added and scanned: what is found later began in the
  * run. */
 void ring_files_attached(struct ring_files *r);
@@ -43,21 +39,6 @@ bool ring_files_births(struct ring_files *r);
 /* A traced process runs the program `name` by now, and may be gone before the first
  * scan. */
 void ring_files_program_runs(struct ring_files *r, pid_t pid, const char *name);
-/* The process has a ring with events since a moment (0: since it was traced) that no other source
- * reports: they are lost if the process ends before the ring is read. */
-void ring_files_expect(struct ring_files *r, pid_t pid, uint64_t since_ns);
-/* True if a ring of the process, of the program that it runs now, was found, and not before
- * `ts`. */
-bool ring_files_has_ring(const struct ring_files *r, pid_t pid, uint64_t ts);
-/* The process runs another program since this time, with another ring. */
-void ring_files_executed(struct ring_files *r, pid_t pid, uint64_t exec_ns);
-/* BPF reports that a process has ended, traced or too short to be: the rings that it left to us
- * are removed. */
-void ring_files_exited(struct ring_files *r, pid_t pid);
-/* A process has ended: its files that are there because of us are removed, whether or not all of
- * them has been read; what was left out of its ring is lost, unless it is found in the
- * directory. */
-void ring_files_process_ended(struct ring_files *r, struct traced_process *p);
 /*
  * Where the files of processes that are gone before a scan are found; own: all that appears there
  * belongs to what is traced.

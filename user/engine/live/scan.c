@@ -43,7 +43,6 @@ int scan_due(struct scan *s)
 	int err = s->probing->source ? source_poll(s->probing->source) : 0;
 	if (!err)
 		err = traced_scan_due(s->traced);
-	traced_found(s->traced, probing_attach_found, s->probing);
 	set(s, s->at_ns);
 	return err;
 }
@@ -86,18 +85,25 @@ static int on_timer(void *ctx)
 	/* The scan drops processes that have ended, so the BPF source is polled first for their
 	 * last records. */
 	int err = s->probing->source ? source_poll(s->probing->source) : 0;
-	uint64_t cpu = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+	uint64_t cpu = clock_ns(CLOCK_THREAD_CPUTIME_ID), attach = s->probing->attach_cpu_ns;
 	if (!err)
 		err = everyone_scan(s->everyone);
 	if (!err && all)
 		err = ring_files_scan(s->files, probing_known_ns(s->probing));
 	/* Events and attachments are no part of its cost: their number is not the scan's. */
-	cpu = clock_ns(CLOCK_THREAD_CPUTIME_ID) - cpu;
+	cpu = clock_ns(CLOCK_THREAD_CPUTIME_ID) - cpu - (s->probing->attach_cpu_ns - attach);
 	if (ring_files_opened(s->files))
 		probing_report_missing(s->probing);
-	traced_found(s->traced, probing_attach_found, s->probing);
 	plan(s, begin, waiting, all, cpu);
 	return err;
+}
+
+static int on_process(void *ctx, const struct process_event *e)
+{
+	/* The pidfd of a traced process reports its end, too, and then it can be noticed. */
+	if (e->kind == PROCESS_EXITED && !(e->by_bpf && e->process))
+		scan_soon(ctx);
+	return 0;
 }
 
 void scan_begin(struct scan *s, struct loop *l, struct everyone *everyone, struct traced *traced,
@@ -113,6 +119,7 @@ void scan_begin(struct scan *s, struct loop *l, struct everyone *everyone, struc
 		.timer = {.fn = on_timer, .ctx = s},
 		.began_ns = now_ns(),
 	};
+	traced_subscribe(traced, on_process, s);
 	set(s, s->began_ns);
 }
 

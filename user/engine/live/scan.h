@@ -38,7 +38,8 @@ void scan_begin(struct scan *s, struct loop *l, struct everyone *everyone, struc
 		struct ring_files *files, struct probing *p, bool hurried);
 /* No more scans by the clock; all zero is allowed. */
 void scan_end(struct scan *s);
-/* A process has ended: scan at once. Does nothing before scan_begin() and after scan_end(). */
+/* Scan at once, as is done when a process has exited. Does nothing before scan_begin() and after
+ * scan_end(). */
 void scan_soon(struct scan *s);
 /* Reads what is due of processes that are new, or have changed. Does nothing before scan_begin()
  * and after scan_end(). 0 or -errno. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "engine/live/traced.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
@@ -15,6 +16,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/log.h"
+#include "proc/maps.h"
 #include "proc/memory_reader.h"
 #include "proc/process.h"
 #include "proc/ringfile.h"
@@ -168,7 +170,11 @@ struct pids {
 struct traced {
 	const struct engine *engine;
 	struct loop *loop;
-	struct traced_hooks hooks;
+	struct {
+		int (*fn)(void *ctx, const struct process_event *change);
+		void *ctx;
+	} subscriber[TRACED_SUBSCRIBERS];
+	unsigned subscribers;
 	struct traced_process **running;
 	unsigned count, cap, ended;
 	bool starved;
@@ -178,7 +184,6 @@ struct traced {
 	bool has_births;  /* since the scan before */
 	bool lists_again; /* children were left out of the last scan */
 	int size_fd_max;
-	struct pids found;
 	struct pids left_out; /* for want of descriptors: their mappings are read all the same */
 	uint64_t due_ns;      /* the earliest early read */
 	uint64_t sizes_read, children_listed; /* how often; of /proc */
@@ -186,23 +191,37 @@ struct traced {
 	uint64_t usage_step_ns;
 };
 
-int traced_new(const struct engine *e, struct loop *l, const struct traced_hooks *hooks,
-	       struct traced **ret)
+int traced_new(const struct engine *change, struct loop *l, struct traced **ret)
 {
 	struct traced *t = calloc(1, sizeof(*t));
 	if (!t)
 		return -ENOMEM;
-	t->engine = e;
+	t->engine = change;
 	t->loop = l;
-	t->hooks = *hooks;
 	t->usage_step_ns = USAGE_MIN_NS;
 	t->due_ns = UINT64_MAX;
-	t->frugal = e->options->frugal;
+	t->frugal = change->options->frugal;
 	struct rlimit files;
 	rlim_t most = getrlimit(RLIMIT_NOFILE, &files) ? 0 : files.rlim_cur / SIZE_FDS_SHARE;
 	t->size_fd_max = most < INT_MAX ? (int)most : INT_MAX;
 	*ret = t;
 	return 0;
+}
+
+void traced_subscribe(struct traced *t, int (*fn)(void *ctx, const struct process_event *change),
+		      void *ctx)
+{
+	assert(t->subscribers < TRACED_SUBSCRIBERS);
+	t->subscriber[t->subscribers].fn = fn;
+	t->subscriber[t->subscribers++].ctx = ctx;
+}
+
+static int publish(const struct traced *t, const struct process_event *change)
+{
+	int err = 0;
+	for (unsigned i = 0; i < t->subscribers && !err; i++)
+		err = t->subscriber[i].fn(t->subscriber[i].ctx, change);
+	return err;
 }
 
 static struct processes *registry(const struct traced *t)
@@ -233,7 +252,6 @@ void traced_free(struct traced *t)
 	for (unsigned i = 0; i < t->count; i++)
 		forget(t->running[i]);
 	free(t->running);
-	free(t->found.pid);
 	free(t->left_out.pid);
 	free(t);
 }
@@ -264,15 +282,8 @@ static int on_end(void *ctx)
 	struct traced_process *p = ctx;
 	loop_remove(p->traced->loop, &p->watch);
 	p->has_ended = true;
-	p->traced->hooks.changed(p->traced->hooks.ctx);
-	return 0;
-}
-
-static int make_room(struct traced *t)
-{
-	bool running = array_reserve(t->running, t->cap, t->count);
-	bool found = array_reserve(t->found.pid, t->found.cap, t->found.count);
-	return running && found ? 0 : -ENOMEM;
+	return traced_report(p->traced,
+			     &(struct process_event){.kind = PROCESS_EXITED, .pid = p->pid});
 }
 
 static int open_pidfd(const struct traced *t, pid_t pid, bool found)
@@ -320,37 +331,32 @@ static int make_record(struct traced *t, pid_t pid, int fd, struct traced_proces
 	return 0;
 }
 
-static int add(struct traced *t, pid_t pid, bool found, pid_t parent)
+/* It loads no libraries before it calls exec. */
+static void probe_child(struct traced_process *p)
 {
+	p->probed = true;
+	p->reads.early = EARLY_READS;
+}
+
+static int add(struct traced *t, const struct process_event *born)
+{
+	struct process_event change = *born;
 	struct traced_process *p;
-	int err = make_room(t);
-	int fd = err ? err : open_pidfd(t, pid, found);
-	if (fd < 0)
-		return fd;
-	err = make_record(t, pid, fd, &p);
+	if (!array_reserve(t->running, t->cap, t->count))
+		return -ENOMEM;
+	int fd = open_pidfd(t, change.pid, !change.named);
+	int err = fd < 0 ? fd : make_record(t, change.pid, fd, &p);
 	if (err)
 		return err;
 	struct process *entry = processes_at(registry(t), p->usage.process);
 	entry->traced = p;
-	if (parent)
-		entry->parent_pid = (uint32_t)parent;
+	if (change.parent)
+		entry->parent_pid = (uint32_t)change.parent;
 	p->process = p->usage.process;
 	t->running[t->count++] = p;
-	if (found)
-		t->found.pid[t->found.count++] = pid;
 	t->due_ns = 0;
-	t->hooks.added(t->hooks.ctx, pid);
-	return 0;
-}
-
-int traced_add(struct traced *t, pid_t pid)
-{
-	return traced_find(t, pid) ? 0 : add(t, pid, false, 0);
-}
-
-int traced_add_found(struct traced *t, pid_t pid, pid_t parent)
-{
-	return traced_find(t, pid) ? 0 : add(t, pid, true, parent);
+	change.process = p;
+	return publish(t, &change);
 }
 
 /* One child too many does not end the trace of the others. */
@@ -362,23 +368,18 @@ static int leave_out(struct traced *t, int err)
 	return starved ? 0 : err;
 }
 
-/* It loads no libraries before it calls exec. */
-static void probe_child(struct traced_process *p)
+static int born(struct traced *t, const struct process_event *change)
 {
-	p->probed = true;
-	p->reads.early = EARLY_READS;
-}
-
-int traced_add_probed(struct traced *t, pid_t pid)
-{
-	struct traced_process *p = traced_find(t, pid);
-	int err = p ? 0 : add(t, pid, true, 0);
+	struct traced_process *p = traced_find(t, change->pid);
 	struct pids *left_out = &t->left_out;
+	int err = p ? 0 : add(t, change);
+	if (!change->by_bpf)
+		return err;
 	if (!err)
-		probe_child(traced_find(t, pid));
+		probe_child(p ? p : traced_find(t, change->pid));
 	else if (!leave_out(t, err) && left_out->count < LEFT_OUT_MAX &&
 		 array_reserve(left_out->pid, left_out->cap, left_out->count))
-		left_out->pid[left_out->count++] = pid;
+		left_out->pid[left_out->count++] = change->pid;
 	return err;
 }
 
@@ -390,7 +391,8 @@ struct parent {
 static int add_child(pid_t child, void *ctx)
 {
 	struct parent *of = ctx;
-	int err = traced_add_found(of->traced, child, of->pid);
+	int err = born(of->traced, &(struct process_event){
+					   .kind = PROCESS_BORN, .pid = child, .parent = of->pid});
 	return err == -ESRCH ? 0 : leave_out(of->traced, err);
 }
 
@@ -399,7 +401,7 @@ static void note_end(struct traced *t, unsigned i)
 	struct traced_process *p = t->running[i];
 	t->running[i] = t->running[--t->count];
 	t->ended++;
-	t->hooks.ended(t->hooks.ctx, p);
+	publish(t, &(struct process_event){.kind = PROCESS_ENDED, .pid = p->pid, .process = p});
 	traced_usage_end(&p->usage, t->engine->session);
 	forget(p);
 }
@@ -413,31 +415,42 @@ static bool is_other_ring(const struct traced_process *p, const struct maps_entr
 	return named && named != p->pid;
 }
 
-int traced_read(struct traced_process *p)
+static void note_read(struct traced_process *p, const struct maps_list *maps, uint64_t read_ns)
 {
-	const struct traced *t = p->traced;
 	struct traced_reads *r = &p->reads;
-	struct maps_list maps;
-	uint64_t read_ns = now_ns();
-	memory_reader_list(t->engine->memory, p->pid, MAPS_TRACED, &maps);
 	r->last_ns = read_ns;
 	r->again = false;
 	r->has_others = false;
-	for (uint32_t i = 0; i < maps.count; i++)
-		r->has_others |= is_other_ring(p, &maps.entry[i]);
-	int err = t->hooks.mapped(t->hooks.ctx, p->pid, p, &maps, read_ns);
+	for (uint32_t i = 0; i < maps->count; i++)
+		r->has_others |= is_other_ring(p, &maps->entry[i]);
+}
+
+/* p: NULL: there is no record of it. */
+static int read_maps(const struct traced *t, pid_t pid, struct traced_process *p)
+{
+	struct maps_list maps;
+	struct process_event change = {
+		.kind = PROCESS_MAPPED, .pid = pid, .ts = now_ns(), .process = p, .maps = &maps};
+	memory_reader_list(t->engine->memory, pid, MAPS_TRACED, &maps);
+	if (p)
+		note_read(p, &maps, change.ts);
+	int err = publish(t, &change);
 	maps_list_done(&maps);
-	r->barred_ns = r->again ? r->barred_ns : 0;
+	if (p && traced_find(t, pid) == p && !p->reads.again)
+		p->reads.barred_ns = 0;
 	return err;
 }
 
-void traced_read_again(struct traced *t, pid_t pid)
+int traced_read(struct traced_process *p)
 {
-	struct traced_process *p = traced_find(t, pid);
-	if (!p)
-		return;
+	return read_maps(p->traced, p->pid, p);
+}
+
+/* The next scan reads its mappings, whatever is known of them. */
+static void read_again(struct traced_process *p)
+{
 	p->reads.again = true;
-	p->reads.due_ns = t->due_ns = 0;
+	p->reads.due_ns = p->traced->due_ns = 0;
 }
 
 void traced_read_later(struct traced *t, pid_t pid)
@@ -516,8 +529,8 @@ static int read_if_changed(struct traced_process *p)
 						   : UINT64_MAX;
 	if (may_have_changed(p, is_due, now))
 		return traced_read(p);
-	t->hooks.unchanged(t->hooks.ctx, p, now);
-	return 0;
+	return publish(t, &(struct process_event){
+				  .kind = PROCESS_MAPPED, .pid = p->pid, .ts = now, .process = p});
 }
 
 /* Those that there is no record of, until there are descriptors. */
@@ -527,18 +540,15 @@ static int read_left_out(struct traced *t)
 	unsigned left = 0;
 	int err = 0;
 	for (unsigned i = 0; i < of->count; i++) {
-		pid_t pid = of->pid[i];
-		struct maps_list maps;
-		int added = err ? -EMFILE : traced_find(t, pid) ? 0 : add(t, pid, true, 0);
+		struct process_event change = {
+			.kind = PROCESS_BORN, .pid = of->pid[i], .by_bpf = true};
+		int added = err ? -EMFILE : traced_find(t, change.pid) ? 0 : add(t, &change);
 		if (!added)
-			probe_child(traced_find(t, pid));
+			probe_child(traced_find(t, change.pid));
 		if (added != -EMFILE && added != -ENFILE)
 			continue;
-		of->pid[left++] = pid;
-		uint64_t read_ns = now_ns();
-		memory_reader_list(t->engine->memory, pid, MAPS_TRACED, &maps);
-		err = err ? err : t->hooks.mapped(t->hooks.ctx, pid, NULL, &maps, read_ns);
-		maps_list_done(&maps);
+		of->pid[left++] = change.pid;
+		err = err ? err : read_maps(t, change.pid, NULL);
 	}
 	of->count = left;
 	return err;
@@ -640,16 +650,6 @@ unsigned traced_ended(const struct traced *t)
 	return t->ended;
 }
 
-void traced_found(struct traced *t, void (*fn)(void *ctx, struct traced_process *p), void *ctx)
-{
-	for (unsigned i = 0; i < t->found.count; i++) {
-		struct traced_process *p = traced_find(t, t->found.pid[i]);
-		if (p)
-			fn(ctx, p);
-	}
-	t->found.count = 0;
-}
-
 void traced_read_usage(struct traced *t, bool begin)
 {
 	for (unsigned i = 0; i < t->count; i++) {
@@ -670,14 +670,26 @@ void traced_read_usage_soon(struct traced *t)
 	t->usage_step_ns = USAGE_MIN_NS;
 }
 
-void traced_executed(struct traced *t, pid_t pid)
+/* It has another name now, and other mappings. */
+static void executed(struct traced_process *p)
 {
-	struct traced_process *p = traced_find(t, pid);
-	if (!p)
-		return;
 	traced_usage_name(&p->usage);
 	p->reads.since_ns = now_ns();
-	p->reads.due_ns = t->due_ns = 0;
 	p->reads.early = 0;
-	p->reads.again = true;
+	read_again(p);
+}
+
+int traced_report(struct traced *t, const struct process_event *change)
+{
+	struct process_event known = *change;
+	known.process = traced_find(t, change->pid);
+	if (change->kind == PROCESS_BORN)
+		return born(t, change);
+	if (change->kind == PROCESS_EXECED && known.process)
+		executed(known.process);
+	if (change->kind != PROCESS_MAPPED)
+		return publish(t, &known);
+	if (known.process)
+		read_again(known.process);
+	return 0;
 }

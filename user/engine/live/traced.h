@@ -5,6 +5,13 @@
  * to know, and counts what they use of the machine. The record of a traced process belongs to its
  * entry in the registry, and to its life: when its end is noticed the record and its descriptor go.
  *
+ *   records of BPF programs --\                                    /--> readers of rings
+ *   the user, lists of /proc --> traced_report() -- one record --> +---> probes
+ *   new ring files, pidfds ---/   scans: MAPPED, ENDED     a process \--> -a, the next scan
+ *
+ * Whoever learns of something first reports it (session/process_event.h); a report of what is known
+ * changes nothing. Subscribers get BORN and ENDED once for each process.
+ *
  * The mappings of a process are read when it is new or has called exec, at growing distances while
  * it loads its libraries, and whenever its address space has another size or that is asked for.
  */
@@ -16,7 +23,7 @@
 
 #include "engine/context.h"
 #include "engine/loop.h"
-#include "proc/maps.h"
+#include "session/process_event.h"
 #include "session/session.h"
 
 #define TRACED_COMM_BYTES 32 /* as of struct process */
@@ -56,7 +63,6 @@ struct traced_process {
 	pid_t pid;
 	uint32_t process; /* its index in the registry */
 	struct traced_usage usage;
-	uint64_t born_ns; /* it began in the run, and is found by this alone; 0: it did not */
 	/* The reader's of its ring files: */
 	struct known_ring *rings; /* that it has mapped, as long as it runs */
 	bool has_ring, told_mixed, told_many, told_unexplained;
@@ -66,7 +72,8 @@ struct traced_process {
 	int reported_error; /* of its ring, that has been reported */
 	struct runtime_version runtime; /* zeroes: not known yet */
 	/* The prober's: */
-	bool probed; /* what it has mapped is attached to */
+	bool awaits; /* BPF programs report it: what it has mapped is to be attached to */
+	bool probed; /* that has been done */
 	/* private: */
 	struct traced *traced;
 	struct traced_reads reads;
@@ -74,35 +81,22 @@ struct traced_process {
 	bool has_ended;	      /* it has reported that */
 };
 
-/* Each is called with ctx; none may be NULL. */
-struct traced_hooks {
-	void (*added)(void *ctx, pid_t pid);
-	/* What a process had mapped at read_ns (MAPS_TRACED). p: NULL if there is no record of it,
-	 * for want of descriptors. Not 0 ends the scan. */
-	int (*mapped)(void *ctx, pid_t pid, struct traced_process *p, const struct maps_list *maps,
-		      uint64_t read_ns);
-	/* At read_ns it had mapped what it had the last time. */
-	void (*unchanged)(void *ctx, struct traced_process *p, uint64_t read_ns);
-	void (*ended)(void *ctx,
-		      struct traced_process *p); /* noticed by a scan; it is freed afterwards */
-	void (*changed)(void *ctx);		 /* by the loop: a process has ended, scan */
-	void *ctx;
-};
-
 /* 0 or -errno. The loop is used until traced_free(). */
-int traced_new(const struct engine *e, struct loop *l, const struct traced_hooks *hooks,
-	       struct traced **ret);
+int traced_new(const struct engine *e, struct loop *l, struct traced **ret);
 void traced_free(struct traced *t);
 
-/* Adds a process that the user named; one that runs and is traced stays as it is. 0 or -errno. */
-int traced_add(struct traced *t, pid_t pid);
-/* The same for one that was found, which traced_found() returns; parent: its pid, 0: not known. 0
- * or -errno; -ESRCH: it has ended. */
-int traced_add_found(struct traced *t, pid_t pid, pid_t parent);
-
-/* The same for one whose fork was reported, so that it is probed already. Without a descriptor for
- * it its mappings are read all the same. */
-int traced_add_probed(struct traced *t, pid_t pid);
+#define TRACED_SUBSCRIBERS 4
+/* Calls fn for each event from now on, behind those that subscribed before. Its maps are
+ * MAPS_TRACED. Not 0: the others do not get it, and it is the result of the report, or ends the
+ * scan. */
+void traced_subscribe(struct traced *t, int (*fn)(void *ctx, const struct process_event *e),
+		      void *ctx);
+/*
+ * A process that is reported as born is traced from now on; one that is traced stays as it is. What
+ * it has mapped is read at the next scan, also without a descriptor for it if BPF programs see it
+ * already. 0, -errno, or the result of a subscriber; -ESRCH: it has ended.
+ */
+int traced_report(struct traced *t, const struct process_event *e);
 
 /* NULL: it does not run, or is not traced. Valid until its end is noticed. */
 struct traced_process *traced_find(const struct traced *t, pid_t pid);
@@ -121,31 +115,24 @@ void traced_forks_are_reported(struct traced *t);
 /*
  * Reads what has changed of each process that runs, takes in its children if the options say so,
  * and notices which have ended. Processes that are added meanwhile are read, too. 0, or the first
- * other result of a hook, or -errno.
+ * other result of a subscriber, or -errno.
  */
 int traced_scan(struct traced *t);
 /* Only what is due before the next scan: traced_due_ns() is the earliest time (UINT64_MAX:
  * nothing). */
 int traced_scan_due(struct traced *t);
 uint64_t traced_due_ns(const struct traced *t);
-/* Reads the mappings of a process at once. 0, or the result of its hook. */
+/* Reads the mappings of a process at once. 0, or the result of a subscriber. */
 int traced_read(struct traced_process *p);
-/* The next scan reads them, whatever is known of them. */
-void traced_read_again(struct traced *t, pid_t pid);
 /* A file that the process has mapped cannot be opened yet: its mappings are read again in a while,
  * the longer that lasts the later. */
 void traced_read_later(struct traced *t, pid_t pid);
-/* A process, traced or not, has begun another program: it has another name now, and other
- * mappings. */
-void traced_executed(struct traced *t, pid_t pid);
 /* True if children may have been left out of a scan, for want of descriptors. */
 bool traced_is_starved(const struct traced *t);
 /* Calls fn for each process that runs, as the last scan found them. */
 void traced_each(struct traced *t, void (*fn)(struct traced_process *p, void *ctx), void *ctx);
 unsigned traced_running(const struct traced *t);
 unsigned traced_ended(const struct traced *t); /* of all that were ever traced */
-/* Calls fn for each process that was found since the last call. */
-void traced_found(struct traced *t, void (*fn)(void *ctx, struct traced_process *p), void *ctx);
 
 /*
  * Writes what the processes have used to their entries; scans do so now and then, so that the

@@ -107,11 +107,11 @@ static void offer_slots(struct bpf_source *s)
 	}
 }
 
-static void changed(void *ctx, pid_t pid, enum bpf_change change, uint64_t ts)
+static void report(void *ctx, const struct process_event *e)
 {
 	struct bpf_source *s = ctx;
-	if (s->opt.changed)
-		s->opt.changed(s->opt.ctx, pid, change, ts);
+	if (s->opt.report)
+		s->opt.report(s->opt.ctx, e);
 }
 
 /* Its records have all been received, and its events read. One that claims to be of the future
@@ -448,7 +448,7 @@ static void init_traced(struct bpf_source *s)
 				.threads = s->threads,
 				.unwatched = opt->pages ? NULL : report_unwatched,
 				.cut = report_cut,
-				.changed = changed,
+				.report = report,
 				.ctx = s,
 			},
 			&by);

@@ -6,28 +6,13 @@
 #ifndef SOURCE_BPF_PLAN_H
 #define SOURCE_BPF_PLAN_H
 
+#include "session/process_event.h"
 #include "session/traits.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
-
-/* Changes that the reader of rings is notified of. */
-enum bpf_change {
-	BPF_RING_STARTED,
-	BPF_RING_STOPPED,
-	BPF_RING_FILLS, /* another part of a ring was written: read it before it wraps */
-	/* its ring alone has what it does from ts on; 0: what it did before its probes were
-	 * there */
-	BPF_RING_NEEDED,
-	BPF_FORKED, /* pid is the child */
-	BPF_EXECED,
-	BPF_OTHER_EXECED, /* the process is not traced */
-	BPF_EXITED,
-	/* a file could not be probed, or its probes are gone: read its mappings again */
-	BPF_UNPROBED,
-};
 
 /* What is probed, and what comes of it. */
 enum probe_yield {
@@ -82,9 +67,8 @@ struct probe_plan {
 	uint64_t unwanted;		/* kinds that may be missing, bits by enum ebt_kind */
 	/* Markers of any program that the user asks for; outlive the source. NULL: none. */
 	const struct marker_requests *markers;
-	/* May be NULL. Called during poll(); it must not call the source. ts: when it changed, ns;
-	 * 0: not known. */
-	void (*changed)(void *ctx, pid_t pid, enum bpf_change change, uint64_t ts);
+	/* May be NULL. Called during poll(); it must not call the source. */
+	void (*report)(void *ctx, const struct process_event *e);
 	void *ctx;
 };
 

@@ -222,10 +222,10 @@ static int receive_process(struct bpf_records *s, const struct ebt_process_recor
 						      .path = exec_path(rec, payload)});
 		if (s->opt.pages)
 			err = page_user_exec(s->opt.pages, &proc->pages, rec->mm, rec->ts);
-		bpf_traced_notify(s->opt.traced, pid, BPF_EXECED, rec->ts);
+		bpf_traced_report(s->opt.traced, pid, PROCESS_EXECED, rec->ts);
 	} else if (proc && rec->head.site == EBT_PROCESS_EXIT) {
 		bpf_traced_exited(s->opt.traced, proc, rec->ts);
-		bpf_traced_notify(s->opt.traced, pid, BPF_EXITED, rec->ts);
+		bpf_traced_report(s->opt.traced, pid, PROCESS_EXITED, rec->ts);
 	} else if (!proc && rec->head.site == EBT_PROCESS_EXIT &&
 		   bpf_traced_take_slot(s->opt.traced, rec->head.slot)) {
 		/* The record of its fork was dropped: its slot has no process. */
@@ -237,12 +237,10 @@ static int receive_process(struct bpf_records *s, const struct ebt_process_recor
 static void receive_control(struct bpf_records *s, struct bpf_process *proc, uint16_t site,
 			    uint64_t ts)
 {
-	/* By site, from EBT_SITE_RING_START on. */
-	static const enum bpf_change changes[] = {BPF_RING_STARTED, BPF_RING_STOPPED,
-						  BPF_RING_FILLS, BPF_RING_NEEDED};
-	unsigned i = (unsigned)site - EBT_SITE_RING_START;
-	if (i < sizeof(changes) / sizeof(*changes))
-		bpf_traced_notify(s->opt.traced, proc->pid, changes[i], ts);
+	if (site == EBT_SITE_RING_START)
+		bpf_traced_report(s->opt.traced, proc->pid, PROCESS_RING_STARTED, ts);
+	else if (site == EBT_SITE_RING_NEEDED)
+		bpf_traced_report(s->opt.traced, proc->pid, PROCESS_RING_NEEDED, ts);
 }
 
 /* Names the process's producer before its first event is emitted. */
@@ -595,9 +593,9 @@ int bpf_records_receive(void *ctx, const void *data, size_t size)
 	size_t payload = bpf_record_payload(head, size, sizeof(struct ebt_process_record));
 	if (head->type == EBT_RECORD_PROCESS && payload != SIZE_MAX && head->slot == EBT_NO_SLOT) {
 		ts = bpf_record_ns(head);
-		bpf_traced_notify(s->opt.traced,
+		bpf_traced_report(s->opt.traced,
 				  (pid_t)((const struct ebt_process_record *)data)->pid,
-				  BPF_OTHER_EXECED, ts);
+				  PROCESS_EXECED, ts);
 	} else if (head->type == EBT_RECORD_PROCESS && payload != SIZE_MAX) {
 		ts = bpf_record_ns(head);
 		err = bpf_losses_record(s->opt.losses, head->slot, EBT_NO_DOMAIN, ts,

@@ -234,7 +234,7 @@ static void report_scan(struct bpf_traced *t, struct bpf_process *proc, const st
 				 held_ns ? held_ns : scan->missed_until_ns);
 	}
 	if (scan->in_ring)
-		bpf_traced_notify(t, proc->pid, BPF_RING_NEEDED, 0);
+		bpf_traced_report(t, proc->pid, PROCESS_RING_NEEDED, 0);
 	/* Its files can be read when it has ended, if they were opened before. */
 	if (scan->sites > 0 && t->by.env.plan->allocs && t->opt.code)
 		code_map_read(t->opt.code, &proc->allocs.code, proc->pid, false);
@@ -438,7 +438,7 @@ static void update(struct bpf_traced *t, struct bpf_process *proc)
 	bpf_files_update(&t->by, &proc->files, &scan);
 	report_scan(t, proc, &scan);
 	if (bpf_files_want_scan(&proc->files))
-		bpf_traced_notify(t, proc->pid, BPF_UNPROBED, 0);
+		bpf_traced_report(t, proc->pid, PROCESS_MAPPED, 0);
 }
 
 void bpf_traced_update_all(struct bpf_traced *t)
@@ -591,7 +591,7 @@ void bpf_traced_add_child(struct bpf_traced *t, pid_t pid, uint32_t slot,
 		keep_error(t, begin_pages_of_child(t, proc, birth));
 	if (birth->ts)
 		bpf_traced_fork(t, proc, parent, birth->ts);
-	bpf_traced_notify(t, pid, BPF_FORKED, birth->ts);
+	bpf_traced_report(t, pid, PROCESS_BORN, birth->ts);
 }
 
 /* ---- the end of the run ---- */

@@ -97,8 +97,7 @@ struct bpf_traced_options {
 	void (*unwatched)(void *ctx, uint32_t process, uint64_t since_ns, uint64_t until_ns);
 	/* Nor this, as its probes were gone, which a scan has noticed at `until`. May be NULL. */
 	void (*cut)(void *ctx, uint32_t process, uint64_t since_ns, uint64_t until_ns);
-	/* ts: when it changed, ns; 0: not known. May be NULL. */
-	void (*changed)(void *ctx, pid_t pid, enum bpf_change change, uint64_t ts);
+	void (*report)(void *ctx, const struct process_event *e); /* may be NULL */
 	void *ctx;
 };
 
@@ -189,12 +188,14 @@ static inline uint32_t bpf_traced_sites(const struct bpf_traced *t)
 {
 	return t->by.links.sites;
 }
-/* Calls changed(). */
-static inline void bpf_traced_notify(const struct bpf_traced *t, pid_t pid, enum bpf_change change,
-				     uint64_t ts)
+/* Calls report(). */
+static inline void bpf_traced_report(const struct bpf_traced *t, pid_t pid,
+				     enum process_event_kind kind, uint64_t ts)
 {
-	if (t->opt.changed)
-		t->opt.changed(t->opt.ctx, pid, change, ts);
+	if (t->opt.report)
+		t->opt.report(t->opt.ctx,
+			      &(struct process_event){
+				      .kind = kind, .pid = pid, .ts = ts, .by_bpf = true});
 }
 
 /* Attaches to what is new among the process's mappings, as they were at read_ns. The number of new

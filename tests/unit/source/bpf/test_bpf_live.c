@@ -115,14 +115,13 @@ static struct {
 	unsigned count;
 } changed_pids;
 
-static void note_change(void *ctx, pid_t pid, enum bpf_change change, uint64_t ts)
+static void note_change(void *ctx, const struct process_event *e)
 {
 	(void)ctx;
-	(void)ts;
-	bool wants = change == BPF_FORKED || change == BPF_EXECED || change == BPF_RING_STARTED ||
-		     change == BPF_UNPROBED;
+	bool wants = e->kind == PROCESS_BORN || e->kind == PROCESS_EXECED ||
+		     e->kind == PROCESS_RING_STARTED || e->kind == PROCESS_MAPPED;
 	if (wants && changed_pids.count < CHILDREN)
-		changed_pids.pid[changed_pids.count++] = pid;
+		changed_pids.pid[changed_pids.count++] = e->pid;
 }
 
 static int attach(struct source *s, pid_t pid, char *reason)
@@ -177,7 +176,7 @@ static struct source *new_source(struct session *session, const struct probe_pla
 	struct source *s = NULL;
 	char reason[BPF_REASON_BYTES];
 	struct probe_plan with = *opt;
-	with.changed = note_change;
+	with.report = note_change;
 	if (bpf_source_new(session, &with, &s, reason))
 		diag("%s", reason);
 	return s;

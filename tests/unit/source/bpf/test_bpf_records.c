@@ -25,20 +25,18 @@ static struct bpf_losses losses;
 static struct bpf_records s;
 static pid_t child;
 static uint32_t we, it; /* their indices: the child's is `it` */
-static int changes[8];
+static int reports[PROCESS_EVENTS];
 
-static void changed(void *ctx, pid_t pid, enum bpf_change change, uint64_t ts)
+static void report(void *ctx, const struct process_event *e)
 {
 	(void)ctx;
-	(void)ts;
-	(void)pid;
-	changes[change]++;
+	reports[e->kind]++;
 }
 
 /* Two traced processes, in slots 0 and 1. */
 static void begin_with(size_t queue_bytes, bool threads)
 {
-	memset(changes, 0, sizeof(changes));
+	memset(reports, 0, sizeof(reports));
 	if (session_new(&session) || bpf_lanes_init(&lanes) ||
 	    processes_of(&session->processes, (uint32_t)getpid(), &we) ||
 	    processes_of(&session->processes, (uint32_t)child, &it))
@@ -46,7 +44,7 @@ static void begin_with(size_t queue_bytes, bool threads)
 	bpf_traced_init(&traced,
 			&(struct bpf_traced_options){.processes = &session->processes,
 						     .threads = threads,
-						     .changed = changed},
+						     .report = report},
 			&(struct bpf_scanner){0});
 	bpf_losses_init(&losses, &lanes, &traced, 0);
 	for (int i = 0; i < 2; i++)
@@ -154,7 +152,7 @@ static void test_exit(void)
 	drained = false;
 	ok(!mark(1, 0, 10) && !mark(0, 0, 12) && !process(1, EBT_PROCESS_EXIT, 20),
 	   "a process ends");
-	is(changes[BPF_EXITED], 1, "that is told");
+	is(reports[PROCESS_EXITED], 1, "that is told");
 	ok(!bpf_traced_find(&traced, child), "its pid is free for another one");
 	ok(!mark(1, 0, 15), "a record of it that was dropped behind comes late");
 	release();

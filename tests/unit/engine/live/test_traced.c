@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * traced: children that record a ring are reported by all reporters, in random orders, some late,
+ * beside scans. Each is one process for all subscribers, and its ring is opened once.
+ */
+#include "engine/live/traced.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "engine/live/ring_files.h"
+#include "engine/options.h"
+#include "proc/maps.h"
+#include "runtime/inspect.h"
+#include "source/ring/ring.h"
+#include "tests/tap.h"
+
+#include <ebtrace/probes.h>
+
+#define ROUNDS	 200
+#define CHILDREN 4
+#define REPORTS	 24
+
+struct child {
+	pid_t pid;
+	int end;				   /* it ends when this is closed */
+	unsigned count[PROCESS_EVENTS], unchanged; /* published */
+	uint32_t process;			   /* its index in the registry */
+	unsigned wrong;
+};
+
+static struct engine_options options = {.follow = true};
+static struct engine engine = {.options = &options};
+static struct loop *loop;
+static struct traced *traced;
+static struct ring_source *rings;
+static struct ring_files *files;
+static struct child child[CHILDREN]; /* end: < 0: none */
+static unsigned strangers;
+static uint32_t seed = 1;
+
+static uint32_t any(uint32_t below)
+{
+	seed = seed * 1664525u + 1013904223u;
+	return (seed >> 8) % below;
+}
+
+static struct child *child_of(pid_t pid)
+{
+	for (unsigned i = 0; i < CHILDREN; i++)
+		if (child[i].pid == pid)
+			return &child[i];
+	return NULL;
+}
+
+/* Nothing is published of a process before its birth, or behind its end, as of one that is
+ * traced. */
+static int note(void *ctx, const struct process_event *e)
+{
+	(void)ctx;
+	struct child *c = child_of(e->pid);
+	strangers += !c;
+	if (!c)
+		return 0;
+	c->count[e->kind]++;
+	c->unchanged += e->kind == PROCESS_MAPPED && !e->maps;
+	bool lives =
+		c->count[PROCESS_BORN] && (e->kind == PROCESS_ENDED || !c->count[PROCESS_ENDED]);
+	c->wrong += lives != (e->process != NULL);
+	if (!e->process)
+		return 0;
+	c->wrong += c->process && c->process != e->process->process;
+	c->process = e->process->process;
+	return 0;
+}
+
+/* A process with a ring. */
+static void start(struct child *c)
+{
+	int ready[2], end[2];
+	char byte;
+	if (pipe(ready) || pipe(end))
+		abort();
+	pid_t pid = fork();
+	if (!pid) {
+		close(end[1]);
+		for (unsigned i = 0; i < CHILDREN; i++)
+			close(child[i].end);
+		bool good = !ebt_start() && write(ready[1], "", 1) == 1;
+		_exit(!good || read(end[0], &byte, 1));
+	}
+	close(ready[1]);
+	close(end[0]);
+	if (pid < 0 || read(ready[0], &byte, 1) != 1)
+		abort();
+	close(ready[0]);
+	*c = (struct child){.pid = pid, .end = end[1]};
+}
+
+/* The user names processes that run. */
+static void report_any(pid_t pid, bool runs)
+{
+	static const enum process_event_kind kinds[] = {PROCESS_BORN,	      PROCESS_BORN,
+							PROCESS_EXECED,	      PROCESS_MAPPED,
+							PROCESS_RING_STARTED, PROCESS_RING_NEEDED};
+	struct process_event e = {.kind = kinds[any(6)], .pid = pid};
+	e.by_bpf = e.kind == PROCESS_BORN ? any(2) : e.kind != PROCESS_MAPPED;
+	e.named = e.kind == PROCESS_BORN && !e.by_bpf && runs && any(2);
+	e.parent = e.kind == PROCESS_BORN && !e.named && any(2) ? getpid() : 0;
+	e.ts = any(2) ? now_ns() : 0;
+	traced_report(traced, &e);
+}
+
+static void report_or_scan(pid_t pid, bool runs)
+{
+	switch (any(8)) {
+	case 0:
+		traced_scan(traced);
+		break;
+	case 1:
+		traced_scan_due(traced);
+		break;
+	default:
+		report_any(pid, runs);
+	}
+}
+
+static void end(struct child *c)
+{
+	bool reported = any(2), waits = any(2);
+	const struct process_event exited = {
+		.kind = PROCESS_EXITED, .pid = c->pid, .ts = now_ns(), .by_bpf = true};
+	close(c->end);
+	c->end = -1;
+	siginfo_t info;
+	while (waitid(P_PID, (id_t)c->pid, &info, WEXITED | (waits ? 0 : WNOWAIT)) &&
+	       errno == EINTR)
+		;
+	if (reported)
+		traced_report(traced, &exited);
+	traced_scan(traced);
+	/* What comes late changes nothing. */
+	for (unsigned i = 0; i < REPORTS / 4; i++)
+		report_or_scan(c->pid, false);
+	if (!waits)
+		waitpid(c->pid, NULL, 0);
+}
+
+static void test_any_order(void)
+{
+	unsigned born = 0, ended = 0, wrong = 0, unread = 0, opened = 0, reads = 0;
+	for (unsigned round = 0; round < TAP_ROUNDS(ROUNDS); round++) {
+		unsigned before = ring_files_opened(files);
+		for (unsigned i = 0; i < CHILDREN; i++)
+			start(&child[i]);
+		for (unsigned i = 0; i < CHILDREN * REPORTS; i++)
+			report_or_scan(child[any(CHILDREN)].pid, true);
+		for (unsigned i = 0; i < CHILDREN; i++)
+			traced_report(traced, &(struct process_event){.kind = PROCESS_BORN,
+								      .pid = child[i].pid});
+		traced_scan(traced);
+		wrong += traced_running(traced) != CHILDREN;
+		opened += ring_files_opened(files) - before;
+		for (unsigned i = 0; i < CHILDREN; i++)
+			end(&child[i]);
+		for (unsigned i = 0; i < CHILDREN; i++) {
+			const struct child *c = &child[i];
+			born += c->count[PROCESS_BORN] == 1;
+			ended += c->count[PROCESS_ENDED] == 1;
+			unread += c->count[PROCESS_MAPPED] == c->unchanged;
+			reads += c->count[PROCESS_MAPPED] - c->unchanged;
+			wrong += c->wrong;
+		}
+		wrong += traced_running(traced) != 0;
+	}
+	unsigned all = TAP_ROUNDS(ROUNDS) * CHILDREN;
+	is(born, all, "whoever reports a process, in whatever order: it is born once");
+	is(ended, all, "and ends once");
+	is(wrong + strangers, 0, "with one entry in the registry");
+	is(unread, 0, "its mappings are read");
+	is(opened, all, "and each ring file in them is opened once");
+	is(traced_ended(traced), all, "no process is left");
+	diag("%u reads of mappings of %u processes", reads, all);
+}
+
+/* ---- who gets an event ---- */
+
+static unsigned first, second;
+
+static int refuse_maps(void *ctx, const struct process_event *e)
+{
+	(void)ctx;
+	first++;
+	return e->kind == PROCESS_MAPPED ? -ENOSPC : 0;
+}
+
+static int count_second(void *ctx, const struct process_event *e)
+{
+	(void)ctx;
+	second += e->kind == PROCESS_MAPPED;
+	return 0;
+}
+
+static void test_subscribers(void)
+{
+	struct traced *t;
+	if (traced_new(&engine, loop, &t))
+		abort();
+	traced_subscribe(t, refuse_maps, NULL);
+	traced_subscribe(t, count_second, NULL);
+	const struct process_event born = {.kind = PROCESS_BORN, .pid = getpid(), .named = true};
+	ok(!traced_report(t, &born) && !traced_report(t, &born) && first == 1,
+	   "a birth that is known is not published again");
+	is(traced_scan(t), -ENOSPC, "what a subscriber returns ends the scan");
+	is(second, 0, "and those behind it do not get the event");
+	const struct process_event of_none = {.kind = PROCESS_EXECED, .pid = 1};
+	unsigned before = first;
+	ok(!traced_report(t, &of_none) && first == before + 1,
+	   "an exec of a process that is not traced is published, too");
+	traced_free(t);
+}
+
+int main(void)
+{
+	char dir[] = "/dev/shm/ebtrace-test.XXXXXX";
+	struct inspect *inspect = inspect_new();
+	for (unsigned i = 0; i < CHILDREN; i++)
+		child[i].end = -1;
+	if (!mkdtemp(dir) || setenv("EBTRACE_DIR", dir, 1) || session_new(&engine.session) ||
+	    loop_new(&loop) || ring_source_new(engine.session, 0, &rings) ||
+	    traced_new(&engine, loop, &traced) ||
+	    ring_files_new(&engine, traced, rings, inspect, false, &files))
+		return 1;
+	traced_subscribe(traced, note, NULL);
+	test_any_order();
+	test_subscribers();
+	source_free(ring_source_base(rings));
+	ring_files_free(files);
+	traced_free(traced);
+	inspect_free(inspect);
+	loop_free(loop);
+	session_free(engine.session);
+	char remove[64];
+	snprintf(remove, sizeof(remove), "rm -rf %s", dir);
+	return system(remove) || tap_done();
+}
