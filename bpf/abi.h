@@ -24,6 +24,7 @@ enum ebt_record_type {
 	EBT_RECORD_THREAD = 8,	/* struct ebt_thread_record */
 	EBT_RECORD_LANE = 9,	/* struct ebt_lane_record */
 	EBT_RECORD_USDT = 10,	/* struct ebt_usdt_record; site: an enum ebt_kind */
+	EBT_RECORD_SAMPLE = 11, /* struct ebt_sample_record; site: enum ebt_sample_where */
 };
 
 /*
@@ -478,6 +479,55 @@ struct ebt_stack_links {
 	uint32_t at[EBT_STACK_FRAMES];
 	uint32_t reserved;
 	uint64_t tail_word[EBT_TAIL_WORDS];
+};
+
+/*
+ * A timer has interrupted a thread. Its instruction is any, so what its function has on the stack
+ * is not known here. The payload: a struct ebt_stack_memory; then of C a struct ebt_stack_links and
+ * a struct ebt_sample_more; else a struct ebt_sample_more, a struct ebt_ocaml_callbacks, a struct
+ * ebt_sample_starts, and a struct ebt_ocaml_frame for each frame, the innermost first.
+ */
+enum ebt_sample_where {
+	EBT_SAMPLE_C = 0,	   /* no OCaml, as far as is known */
+	EBT_SAMPLE_C_BY_OCAML = 1, /* C that OCaml has called */
+	EBT_SAMPLE_OCAML = 2,	   /* on a stack of OCaml */
+};
+
+struct ebt_sample_record {
+	struct ebt_record head;
+	uint64_t ts;
+	uint32_t dropped;
+	uint32_t release; /* of OCaml, as in struct ebt_ocaml_record */
+	uint16_t domain;  /* EBT_NO_DOMAIN: not known */
+	uint16_t kernel;  /* it was in the kernel */
+	uint32_t whole;	  /* the frames of OCaml reach the outermost stack */
+	/* Of C_BY_OCAML: the address to which the outermost function of C returns. What OCaml had
+	 * saved of its stack is valid if that is in the runtime's code. */
+	uint64_t returns;
+};
+
+#define EBT_SAMPLE_WORDS 896 /* of C, behind those of a struct ebt_stack_memory */
+struct ebt_sample_more {
+	uint64_t words; /* that could be copied */
+	uint64_t word[EBT_SAMPLE_WORDS];
+};
+
+/*
+ * Where the addresses of the first frames were, each as the stack pointer behind its return
+ * address. Of OCAML the first frame was searched for, upwards: it, and those that it leads to, may
+ * be stale. They are right from the first one on whose stack pointer is that of a caller. `end` is
+ * that of the end of the frames of a callback or of a stack, with `ends` frames inside; 0: none.
+ */
+#define EBT_SAMPLE_STARTS 32
+struct ebt_sample_starts {
+	uint64_t sp[EBT_SAMPLE_STARTS];
+	uint64_t end, ends;
+};
+
+/* Hits of the timers since load. */
+struct ebt_sample_counts {
+	uint64_t taken;	    /* of traced threads, those that were lost included */
+	uint64_t of_others; /* of other threads, and of idle CPUs */
 };
 
 #define EBT_OCAML_CALLBACKS 3 /* the innermost */

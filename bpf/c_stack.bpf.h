@@ -30,14 +30,20 @@ static __always_inline uint64_t c_stack_copy(uint64_t *ret, uint64_t at, const u
 	return bytes / sizeof(*ret);
 }
 
+/* The registers are there. */
+static __always_inline void c_stack_words(struct ebt_stack_memory *m, uint64_t high)
+{
+	m->high = high;
+	m->words = c_stack_copy(m->word, m->sp, EBT_STACK_WORDS);
+}
+
 static __always_inline void c_stack_memory(struct ebt_stack_memory *m, const struct pt_regs *regs,
 					   uint64_t high)
 {
 	m->ip = REGS_IP(regs);
 	m->sp = REGS_SP(regs);
 	m->fp = REGS_FP(regs);
-	m->high = high;
-	m->words = c_stack_copy(m->word, m->sp, EBT_STACK_WORDS);
+	c_stack_words(m, high);
 }
 
 /* Beside the record, as its numbers need not be followed by the verifier. */

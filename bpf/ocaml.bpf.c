@@ -6,7 +6,7 @@
  * state. All addresses come from the traced program: they are copied from, never trusted.
  */
 #include "counts.bpf.h"
-#include "ocaml_stack.bpf.h"
+#include "ocaml_callbacks.bpf.h"
 #include "pause.bpf.h"
 #include "phases.bpf.h"
 #include "stacks.bpf.h"
@@ -141,32 +141,6 @@ struct stack_body {
 	struct ocaml_walk walk;
 };
 
-/* The memory between the calls of OCaml by C and those of C by OCaml. */
-static __always_inline void copy_callbacks(struct stack_body *b)
-{
-	uint32_t n = b->walk.callbacks;
-	if (n > EBT_OCAML_CALLBACKS)
-		n = EBT_OCAML_CALLBACKS;
-	b->callbacks.count = n;
-	for (uint32_t i = 0; i < EBT_OCAML_CALLBACKS; i++) {
-		struct ebt_ocaml_callback *c = &b->callbacks.callback[i];
-		if (i >= n)
-			break;
-		c->link = b->walk.callback[i].link;
-		c->high = b->walk.callback[i].outer;
-		c->frames = b->walk.callback[i].frames;
-		c->words = c_stack_copy(c->word, c->link, EBT_CALLBACK_WORDS);
-	}
-}
-
-/* Where the C that OCaml has called begins; 0: not in the stack of this thread, which collects for
- * the domain. A thread's descriptor is above its stack. */
-static __always_inline uint64_t begin_of_c(uint64_t c_stack, uint64_t sp, struct task_struct *task)
-{
-	uint64_t thread = REGS_THREAD(task);
-	return sp < thread && thread < c_stack ? 0 : c_stack;
-}
-
 /* The stack of a domain, from where its OCaml code has called C, and that of C since. */
 static __always_inline void emit_stack(const struct pt_regs *regs, uint64_t cookie, uint64_t ts,
 				       const struct thread *t)
@@ -193,10 +167,10 @@ static __always_inline void emit_stack(const struct pt_regs *regs, uint64_t cook
 	struct stack_body *b = (struct stack_body *)(rec + 1);
 	struct ocaml_walk *w = &b->walk;
 	c_stack_memory(&b->memory, regs,
-		       begin_of_c(user_word(state + r->stacks.c_stack), REGS_SP(regs),
-				  bpf_get_current_task_btf()));
+		       ocaml_begin_of_c(user_word(state + r->stacks.c_stack), REGS_SP(regs),
+					bpf_get_current_task_btf()));
 	ocaml_stack(w, &r->stacks, frames, state);
-	copy_callbacks(b);
+	ocaml_callbacks(&b->callbacks, w);
 	rec->head.site = w->whole ? EBT_STACK_OF_OCAML : EBT_STACK_OF_OCAML_CUT;
 	rec->head.size = (uint16_t)(offsetof(struct stack_body, walk) +
 				    w->frames * sizeof(struct ebt_ocaml_frame));

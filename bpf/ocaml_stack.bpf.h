@@ -64,6 +64,8 @@ struct ocaml_walk {
 		uint64_t link, outer;
 		uint32_t frames;
 	} callback[OCAML_CALLBACKS];
+	uint32_t strange; /* it ended at an address to which no code of OCaml returns */
+	struct ebt_sample_starts starts;
 };
 
 /* Reads words of a stack, or the first one alone, where it ends. Nonzero: none. */
@@ -124,6 +126,10 @@ static __always_inline void ocaml_note_callback(struct ocaml_walk *w, uint64_t o
 static __always_inline long ocaml_end_chunk(struct ocaml_walk *w)
 {
 	uint64_t sp = w->sp + OCAML_CHUNK_HEADER, parent, outer;
+	if (!w->starts.end) {
+		w->starts.end = w->sp;
+		w->starts.ends = w->frames;
+	}
 	if (bpf_probe_read_user(&outer, sizeof(outer), (void *)(w->link + OCAML_LINK_OUTER)))
 		return 1;
 	if (sp != w->high) {
@@ -150,12 +156,15 @@ static long ocaml_step(uint32_t step, void *ctx)
 	(void)step;
 	if (!at || w->probes || bpf_probe_read_user(&d, sizeof(d), (void *)at) ||
 	    d.address != w->pc) {
-		if (bpf_probe_read_user(&at, sizeof(at), (void *)(w->table + 8ull * w->slot)) ||
-		    !at || bpf_probe_read_user(&d, sizeof(d), (void *)at))
+		if (bpf_probe_read_user(&at, sizeof(at), (void *)(w->table + 8ull * w->slot)))
+			return 1;
+		w->strange = !at;
+		if (!at || bpf_probe_read_user(&d, sizeof(d), (void *)at))
 			return 1;
 		if (d.address != w->pc) {
 			w->slot = (w->slot + 1) & w->mask;
-			return ++w->probes == OCAML_PROBES;
+			w->strange = ++w->probes == OCAML_PROBES;
+			return w->strange;
 		}
 		if (known)
 			*known = at;
@@ -167,6 +176,8 @@ static long ocaml_step(uint32_t step, void *ctx)
 		return 1;
 	w->frame[n].address = w->pc;
 	w->frame[n].descriptor = at;
+	if (n < EBT_SAMPLE_STARTS)
+		w->starts.sp[n & (EBT_SAMPLE_STARTS - 1)] = w->sp;
 	w->frames = n + 1;
 	return ocaml_enter(w, w->sp + (d.bytes & ~3));
 }
@@ -198,15 +209,22 @@ static __always_inline long ocaml_find_table(struct ocaml_walk *w, const struct 
 	return !w->table || w->mask >> 31;
 }
 
+static __always_inline void ocaml_begin(struct ocaml_walk *w, const struct ebt_ocaml_stacks *r,
+					uint64_t state)
+{
+	w->frames = w->whole = w->callbacks = w->strange = 0;
+	w->from = w->held = 0;
+	w->starts.end = w->starts.ends = 0;
+	w->first_frame = r->first_frame;
+	w->link = user_word(state + r->c_stack);
+}
+
 /* Walks the stack of the domain with this state: afterwards w has the frames, the innermost first,
  * and whether they are all of them. */
 static __always_inline void ocaml_stack(struct ocaml_walk *w, const struct ebt_ocaml_stacks *r,
 					uint64_t frames, uint64_t state)
 {
-	w->frames = w->whole = w->callbacks = 0;
-	w->from = w->held = 0;
-	w->first_frame = r->first_frame;
-	w->link = user_word(state + r->c_stack);
+	ocaml_begin(w, r, state);
 	if (!ocaml_find_table(w, r, frames) &&
 	    !ocaml_enter_stack(w, user_word(state + r->current_stack)))
 		bpf_loop(OCAML_STEPS, ocaml_step, &w, 0);

@@ -31,6 +31,7 @@ declare -A beside=(
 	[report/spans]="report/spans/model report/parts"
 	[report/spans/model]="report/parts"
 	[report/mem]="report/mem/model"
+	[report/profile]="report/profile/model"
 	[report/pages]="report/pages/model"
 	[report/top]="report/stat/model report/parts"
 )
@@ -48,7 +49,7 @@ allowed_folders() {
 	echo "$folder $layer ${beside[$folder]:-} ${above[${1%.[ch]}.h]:-} ${above[$1]:-}"
 }
 # Of a layer above: all in it. A format uses what reports share, and their numbers, never their text.
-report_numbers="report report/parts report/mem/model report/pages/model report/spans/model report/stat/model"
+report_numbers="report report/parts report/mem/model report/pages/model report/profile/model report/spans/model report/stat/model"
 
 # Of usdt-probes/: a layer is some files, which may include and call each other and all layers before.
 # What is in shared/ lies below all of them.

@@ -54,6 +54,12 @@ enum ebt_offcpu_reason {
 #include <ebtrace/events.def>
 };
 
+/* An argument of EBT_SAMPLE. */
+enum ebt_sample_end {
+#define EBT_SAMPLE_END_DEF(value, CONSTANT, name, help) CONSTANT = value,
+#include <ebtrace/events.def>
+};
+
 /* struct ebt_event.flags */
 enum ebt_event_flag {
 	EBT_F_RING = 1 << 0, /* read from a ring */

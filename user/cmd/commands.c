@@ -13,6 +13,8 @@ const struct command commands[] = {
 	 "what requests and other spans of a program were made of"},
 	{"ebtrace top", OPTS_TOP, OPERANDS_FILES,
 	 "processes by GC time, pauses and allocation, on the screen"},
+	{"ebtrace profile", OPTS_PROFILE, OPERANDS_FILES,
+	 "where threads run, by samples of their stacks"},
 	{"ebtrace mem", OPTS_MEM, OPERANDS_FILES,
 	 "where memory is allocated, what is alive, how long objects live"},
 	{"ebtrace pages", OPTS_PAGES, OPERANDS_FILES,

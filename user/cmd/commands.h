@@ -24,6 +24,7 @@ enum opts_commands {
 	OPTS_VERSION = 512,
 	OPTS_TOP = 1024,
 	OPTS_SPANS = 2048,
+	OPTS_PROFILE = 4096,
 };
 
 enum exit_status {
@@ -67,6 +68,7 @@ int cmd_trace(int argc, char **argv);
 int cmd_stat(int argc, char **argv);
 int cmd_spans(int argc, char **argv);
 int cmd_top(int argc, char **argv);
+int cmd_profile(int argc, char **argv);
 int cmd_mem(int argc, char **argv);
 int cmd_mem_record(int argc, char **argv);
 int cmd_pages(int argc, char **argv);
@@ -79,9 +81,9 @@ int cmd_version(int argc, char **argv);
 
 /* Commands of events, of the address space or files of them; the others are about ebtrace
  * itself. */
-#define COMMANDS_OF_EVENTS                                                                    \
-	(OPTS_TRACE | OPTS_STAT | OPTS_SPANS | OPTS_TOP | OPTS_MEM | OPTS_PAGES | OPTS_LIST | \
-	 OPTS_INFO)
+#define COMMANDS_OF_EVENTS                                                                       \
+	(OPTS_TRACE | OPTS_STAT | OPTS_SPANS | OPTS_TOP | OPTS_PROFILE | OPTS_MEM | OPTS_PAGES | \
+	 OPTS_LIST | OPTS_INFO)
 #define COMMANDS_ALL   (~0u)
 #define COMMANDS_BYTES 128
 /* "stat, list and info": the commands with these options (enum opts_commands). */

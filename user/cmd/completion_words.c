@@ -80,11 +80,11 @@ void completion_put_formats(struct buf *b, const struct completion_list *l)
 	const struct format *f;
 	for (const struct command *c = commands; c->full_name; c++) {
 		/* Without a report it is the first one. */
-		if (reports_of(c))
-			put_forms(b, l, c->full_name, reports_of(c)->reports);
+		if (report_default(c))
+			put_forms(b, l, c->full_name, report_default(c));
 		for (size_t i = 0; reports_of(c) && (r = report_row_at(reports_of(c), i)); i++)
 			put_forms(b, l, r->full_name, r);
-		if (reports_of(c) || !(option_row_of('f')->commands & c->options))
+		if (report_default(c) || !(option_row_of('f')->commands & c->options))
 			continue;
 		l->begin(b, c->full_name);
 		for (size_t i = 0; (f = format_at(i)); i++)

@@ -48,6 +48,7 @@ static const struct row rows[] = {
 	{"children", "children", "what a traced process starts", BPF_CHILDREN, false},
 	{"stacks", "stacks", "--stack, stat --blame", BPF_STACKS, false},
 	{"blame", "blame", "--blame: when threads do not run", BPF_BLAME, false},
+	{"profile", "profile", "profile: samples of stacks", BPF_SAMPLES, false},
 	{"page_faults", "page faults", "--blame=faults: their time", BPF_FAULTS, false},
 	{"allocation_markers", "allocation markers", "mem -p, mem record -p", BPF_ALLOCS, false},
 	{"allocation_sites", "allocation sites", "mem -p of OCaml that was not prepared",

@@ -120,6 +120,8 @@ static int run(const struct command *c, int argc, char **argv)
 		return cmd_spans(argc, argv);
 	case OPTS_TOP:
 		return cmd_top(argc, argv);
+	case OPTS_PROFILE:
+		return cmd_profile(argc, argv);
 	case OPTS_MEM:
 		return cmd_mem(argc, argv);
 	case OPTS_MEM_RECORD:

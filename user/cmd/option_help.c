@@ -11,6 +11,13 @@ static const struct {
 } own[] = {
 	{"pid", OPTS_PAGES, "A running process; with a FILE: the process in it that is reported"},
 	{"format", OPTS_STAT, "text, or svg with --mmu; default: by the suffix of FILE, else text"},
+	{"format", OPTS_PROFILE,
+	 "text, json, folded, svg, pprof, or ebt for the samples themselves; default: by the "
+	 "suffix of FILE, else text"},
+	{"by", OPTS_PROFILE,
+	 "A section for each phase, thread, domain or program; default: for mutator and "
+	 "collector"},
+	{"top", OPTS_PROFILE, "Only the N functions with the most samples; default 20 in text"},
 	{"format", OPTS_MEM,
 	 "A format of the report, as listed above; default: by the suffix of FILE, else the first"},
 	{"format", OPTS_PAGES,

@@ -72,7 +72,7 @@ static uint64_t facts_of(const struct opts *o)
 }
 
 #define IS(fact) (1ull << (fact))
-#define RUN	 (OPTS_TRACE | OPTS_STAT | OPTS_SPANS | OPTS_TOP | OPTS_MEM)
+#define RUN	 (OPTS_TRACE | OPTS_STAT | OPTS_SPANS | OPTS_TOP | OPTS_MEM | OPTS_PROFILE)
 #define MARKS	 (OPTS_TRACE | OPTS_SPANS)
 #define RECORD_WHAT \
 	"what to record? -- PROGRAM or -p PID; 'ebtrace mem record --help' shows examples"

@@ -27,7 +27,7 @@
  * events; all. */
 #define SELECT (OPTS_TRACE | OPTS_STAT)
 #define RINGS  (SELECT | OPTS_TOP)
-#define RUN    (RINGS | OPTS_SPANS | OPTS_MEM)
+#define RUN    (RINGS | OPTS_SPANS | OPTS_MEM | OPTS_PROFILE)
 #define EVENTS (COMMANDS_OF_EVENTS | OPTS_MEM_RECORD)
 #define EVERY  (EVENTS | OPTS_HELP | OPTS_COMPLETION | OPTS_VERSION)
 
@@ -69,7 +69,10 @@ static const struct option_argument of_ring_request = {"WHEN", WORDS("auto", "al
 						       false};
 static const struct option_argument of_attach = {"HOW", WORDS("auto", "multi", "perf"), false};
 static const struct option_argument of_blame = {"faults", WORDS("faults"), true};
-static const struct option_argument of_by = {"WHAT", WORDS("program", "process"), false};
+static const char *const stat_by[] = {"program", "process", NULL};
+static const char *const profile_by[] = {"phase", "thread", "domain", "program", NULL};
+static const struct option_argument of_by = {
+	"WHAT", WORDS("program", "process", "phase", "thread", "domain"), false};
 static const struct option_argument of_column = {"COLUMN", OPTION_WORDS, top_column_names, false};
 static const struct option_argument of_group = {"WHAT", OPTION_WORDS, top_group_names, false};
 static const struct option_argument of_time_form = {"HOW", WORDS("start", "delta", "wall"), false};
@@ -88,9 +91,12 @@ const struct option_row option_rows[] = {
 	{0, NULL, 0, NULL, "Input:", 1, OWN},
 	{RUN | OPTS_PAGES | OPTS_INFO | OPTS_LIST | OPTS_MEM_RECORD, "pid", 'p', &of_pid,
 	 "A running process, or several: 1,2 (repeatable)", 1, OWN},
-	{RINGS | OPTS_MEM, "all", 'a', NULL,
+	{RINGS | OPTS_MEM | OPTS_PROFILE, "all", 'a', NULL,
 	 "All processes that can be traced, also those that come; switches no ring on", 1,
 	 INTO(TRUE, engine.all)},
+	{OPTS_PROFILE, "freq", 'F', &of_number,
+	 "Samples of each CPU in a second, from 1 to 10000; default 99", 1,
+	 INTO(NUMBER, hz, RANGE(1, 10000), .preset = "99", .is_live = true)},
 	{RUN | OPTS_LIST | OPTS_INFO, "ring-dir", OPT_RING_DIR, &of_dir,
 	 "Another directory to search for ring files", 1,
 	 INTO(TEXT, engine.ring_dir, .is_live = true)},
@@ -196,8 +202,9 @@ const struct option_row option_rows[] = {
 	 "Functions of a stack that are written beside an event, the innermost; default 1024, 0: "
 	 "all",
 	 3, INTO(NUMBER, max_stack, RANGE(0, INT_MAX), .preset = TEXT_OF(SESSION_MAX_STACK))},
-	{OPTS_STAT | OPTS_SPANS | OPTS_TOP | OPTS_MEM | OPTS_PAGES | OPTS_LIST | OPTS_INFO, "json",
-	 OPT_JSON, NULL, "Print JSON", 3, INTO(TRUE, json)},
+	{OPTS_STAT | OPTS_SPANS | OPTS_TOP | OPTS_PROFILE | OPTS_MEM | OPTS_PAGES | OPTS_LIST |
+		 OPTS_INFO,
+	 "json", OPT_JSON, NULL, "Print JSON", 3, INTO(TRUE, json)},
 	{RUN | OPTS_PAGES | OPTS_LIST | OPTS_INFO, "json-schema", OPT_JSON_SCHEMA, NULL,
 	 "Print the schema of the JSON output and exit", 3, INTO(TRUE, json_schema)},
 	{OPTS_STAT | OPTS_TOP | OPTS_MEM, "interval", OPT_INTERVAL, &of_duration,
@@ -212,12 +219,13 @@ const struct option_row option_rows[] = {
 	 "Fibers in place of spans, by their outermost spans or the names of their contexts, and "
 	 "what their domains did",
 	 3, INTO(TRUE, fibers)},
-	{OPTS_STAT | OPTS_SPANS, "by", OPT_BY, &of_by,
+	{OPTS_STAT | OPTS_SPANS | OPTS_PROFILE, "by", OPT_BY, &of_by,
 	 "A section for each program or process; default: program if there are "
 	 "more than 8 processes",
 	 3, OWN},
-	{OPTS_STAT | OPTS_SPANS | OPTS_TOP | OPTS_MEM | OPTS_PAGES, "top", OPT_TOP, &of_number,
-	 "Only the N sections with the most GC time", 3, INTO(NUMBER, top, RANGE(1, INT_MAX))},
+	{OPTS_STAT | OPTS_SPANS | OPTS_TOP | OPTS_PROFILE | OPTS_MEM | OPTS_PAGES, "top", OPT_TOP,
+	 &of_number, "Only the N sections with the most GC time", 3,
+	 INTO(NUMBER, top, RANGE(1, INT_MAX))},
 	{OPTS_TOP, "once", OPT_ONCE, NULL,
 	 "Print one frame as text, of the --interval or --duration, or of a FILE, and exit", 3,
 	 INTO(TRUE, once)},
@@ -398,19 +406,25 @@ static double parse_rate(struct argp_state *st, const char *text)
 	return v;
 }
 
-/* The number of a word of the option's row. */
-static int parse_word(struct argp_state *st, const struct option_row *r, const char *text)
+/* The number of a word of the option with this name. */
+static int parse_word_of(struct argp_state *st, const char *option, const char *const *words,
+			 const char *text)
 {
 	char known[128];
 	size_t at = 0;
-	for (int i = 0; r->argument->words[i]; i++) {
-		if (!strcmp(text, r->argument->words[i]))
+	for (int i = 0; words[i]; i++) {
+		if (!strcmp(text, words[i]))
 			return i;
 		at += (size_t)snprintf(known + at, sizeof(known) - at, "%s%s", i ? ", " : "",
-				       r->argument->words[i]);
+				       words[i]);
 	}
-	refuse(st, "unknown --%s '%s'; known: %s", r->name, text, known);
+	refuse(st, "unknown --%s '%s'; known: %s", option, text, known);
 	return 0;
+}
+
+static int parse_word(struct argp_state *st, const struct option_row *r, const char *text)
+{
+	return parse_word_of(st, r->name, r->argument->words, text);
 }
 
 typedef uint64_t parse_fn(struct argp_state *st, const char *text);
@@ -538,12 +552,20 @@ static void parse_marker(struct argp_state *st, struct engine_options *e, const 
 		refuse(st, "-U '%.200s': %s", arg, why);
 }
 
-/* '#N', an argument of markers. */
-static void parse_argument(struct argp_state *st, struct opts *o, const char *arg)
+/* Of spans '#N', an argument of markers. */
+static void parse_by(struct argp_state *st, struct opts *o, const char *arg)
 {
-	if (*arg != '#')
-		refuse(st, "--by of spans is '#N', an argument of their markers: --by '#0'");
-	o->by_argument = 1 + (uint32_t)parse_number(st, arg + 1, 0, MARKER_VALUES_MAX - 1);
+	if (o->command == OPTS_SPANS) {
+		if (*arg != '#')
+			refuse(st,
+			       "--by of spans is '#N', an argument of their markers: --by '#0'");
+		o->by_argument = 1 + (uint32_t)parse_number(st, arg + 1, 0, MARKER_VALUES_MAX - 1);
+	} else if (o->command == OPTS_PROFILE) {
+		o->profile_by = (enum profile_by)(PROFILE_BY_PHASE +
+						  parse_word_of(st, "by", profile_by, arg));
+	} else {
+		o->by = (enum stat_by)(STAT_BY_PROGRAM + parse_word_of(st, "by", stat_by, arg));
+	}
 }
 
 /* Options that become more than a field. */
@@ -585,11 +607,7 @@ static void parse_own(int key, char *arg, struct argp_state *st)
 		e->threads[e->thread_count++] = (uint32_t)parse_number(st, arg, 1, INT_MAX);
 		break;
 	case OPT_BY:
-		if (o->command == OPTS_SPANS) {
-			parse_argument(st, o, arg);
-			break;
-		}
-		o->by = (enum stat_by)(STAT_BY_PROGRAM + parse_word(st, option_row_of(key), arg));
+		parse_by(st, o, arg);
 		break;
 	case OPT_TRIGGER:
 		parse_rule(st, o, arg);

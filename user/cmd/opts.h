@@ -13,6 +13,7 @@
 #include "format/ebt/span_watch.h"
 #include "format/text/text.h"
 #include "report/mem/model/diff.h"
+#include "report/profile/model/profile.h"
 #include "report/stat/stat.h"
 #include "report/top/rows.h"
 #include <stdbool.h>
@@ -189,6 +190,8 @@ struct opts {
 	bool kernel;	 /* describe it */
 	bool is_private; /* the output: addresses, paths and command lines concern its user alone */
 	enum stat_by by;
+	enum profile_by profile_by;
+	uint32_t hz; /* of profile */
 	uint32_t top;
 	bool once, tree;      /* of top */
 	enum top_column sort; /* likewise */

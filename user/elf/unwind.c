@@ -81,11 +81,11 @@ static bool step(const struct unwind_image *m, const struct unwind_rule *rule, s
 {
 	*ret_gap = false;
 	if (rule->kind == UNWIND_UNKNOWN)
-		return follow_fp(m, r);
+		return !m->strict && follow_fp(m, r);
 	if (rule->kind != UNWIND_OTHERWISE && follow_rule(m, rule, r))
 		return true;
 	/* A frame pointer that the function has not changed is of a function further up. */
-	*ret_gap = rule->kind != UNWIND_BY_FP && !rule->has_fp;
+	*ret_gap = !m->strict && rule->kind != UNWIND_BY_FP && !rule->has_fp;
 	return *ret_gap && follow_fp(m, r);
 }
 
@@ -95,8 +95,18 @@ static bool is_end(const struct unwind_rule *rule, const struct registers *r)
 	       (rule->kind == UNWIND_UNKNOWN && r->has_fp && !r->fp);
 }
 
-size_t unwind(const struct unwind_image *image, const struct unwind_code *code, uint64_t *ret,
-	      size_t cap, enum unwind_end *ret_end)
+static bool is_known(const struct unwind_image *m, uint64_t sp, size_t *ret)
+{
+	for (size_t i = 0; i < m->knowns; i++) {
+		*ret = i;
+		if (m->known[i] == sp)
+			return true;
+	}
+	return false;
+}
+
+size_t unwind_until(const struct unwind_image *image, const struct unwind_code *code, uint64_t *ret,
+		    size_t cap, enum unwind_end *ret_end, size_t *ret_known)
 {
 	struct registers r = {image->pc, image->sp, image->fp, true};
 	size_t n = 0, sure = 0;
@@ -116,6 +126,10 @@ size_t unwind(const struct unwind_image *image, const struct unwind_code *code, 
 		}
 		if (!step(image, &rule, &r, &gap))
 			break;
+		if (is_known(image, r.sp, ret_known)) {
+			*ret_end = UNWIND_KNOWN;
+			break;
+		}
 		if (image->high && r.sp == image->high && !gap) {
 			*ret_end = UNWIND_HIGH;
 			break;

@@ -40,7 +40,7 @@ struct unwind_block {
 	size_t words;
 };
 
-#define UNWIND_BLOCKS 2
+#define UNWIND_BLOCKS 3
 
 /* What is known of a stack. Beyond the blocks this is a chain of `links` frame pointers: the word
  * at `from` + at[i] is the next one, `from` + at[i + 1], or `next` for the last, and the word
@@ -48,12 +48,16 @@ struct unwind_block {
 struct unwind_image {
 	uint64_t pc, sp, fp;
 	bool returns;  /* to `pc`, which is no innermost one */
+	bool strict;   /* code without information ends the stack */
 	uint64_t high; /* where the stack of a caller of another kind begins; 0: none */
 	struct unwind_block block[UNWIND_BLOCKS];
 	const uint64_t *address;
 	const uint32_t *at;
 	size_t links;
 	uint64_t from, next;
+	/* Stack pointers of callers from which on the stack is known otherwise. */
+	const uint64_t *known;
+	size_t knowns;
 };
 
 /* The code. */
@@ -68,6 +72,7 @@ struct unwind_code {
 enum unwind_end {
 	UNWIND_WHOLE, /* at the program's or thread's start */
 	UNWIND_HIGH,  /* at image.high */
+	UNWIND_KNOWN, /* at one of image.known: *ret_known */
 	UNWIND_CUT,
 };
 
@@ -75,8 +80,14 @@ enum unwind_end {
  * over them may be none: what follows counts only if it leads to the end. */
 #define UNWIND_GAP (UINT64_MAX - 1)
 
-/* Writes the addresses, the innermost first. Their number. */
-size_t unwind(const struct unwind_image *image, const struct unwind_code *code, uint64_t *ret,
-	      size_t cap, enum unwind_end *ret_end);
+/* Writes the addresses, the innermost first. Their number. ret_known: its index; NULL if image has
+ * none. */
+size_t unwind_until(const struct unwind_image *image, const struct unwind_code *code, uint64_t *ret,
+		    size_t cap, enum unwind_end *ret_end, size_t *ret_known);
+static inline size_t unwind(const struct unwind_image *image, const struct unwind_code *code,
+			    uint64_t *ret, size_t cap, enum unwind_end *ret_end)
+{
+	return unwind_until(image, code, ret, cap, ret_end, NULL);
+}
 
 #endif

@@ -67,6 +67,7 @@ struct engine_options {
 	uint64_t stack_pause_ns; /* and at the ends of pauses that last so long; 0: none */
 	double cpu_share;	 /* the budget: of one CPU, 0.05 are 5 %; 0: none */
 	uint64_t memory_bytes;	 /* likewise */
+	unsigned sample_hz;	 /* samples of threads on a CPU, per second and CPU; 0: none */
 	bool counts;		 /* the report counts events: thread and CPU do not matter */
 	/* What is read is shown to a person: where there are many processes and rings, those that
 	 * do little are looked at the less often. */

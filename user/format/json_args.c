@@ -24,6 +24,7 @@ static void put_arg(struct json *j, const struct event_arg *a)
 	case KINDS_TYPE_alloc_source:
 	case KINDS_TYPE_page_cause:
 	case KINDS_TYPE_offcpu_reason:
+	case KINDS_TYPE_sample_end:
 	case KINDS_TYPE_phase:
 		json_key_str(j, a->arg->name, kinds_arg_text(a->arg, a->value, text));
 		break;

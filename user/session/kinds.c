@@ -67,6 +67,23 @@ const char *kinds_offcpu_reason_name(uint64_t reason)
 	return reason < COUNT(offcpu_reasons) ? offcpu_reasons[reason] : "unknown";
 }
 
+static const struct {
+	const char *name, *help;
+} sample_ends[] = {
+#define EBT_SAMPLE_END_DEF(value, CONSTANT, name, help) [value] = {#name, help},
+#include <ebtrace/events.def>
+};
+
+const char *kinds_sample_end_name(uint64_t end)
+{
+	return end < COUNT(sample_ends) ? sample_ends[end].name : "unknown";
+}
+
+const char *kinds_sample_end_help(uint64_t end)
+{
+	return end < COUNT(sample_ends) ? sample_ends[end].help : "unknown";
+}
+
 const char *kinds_name(uint16_t kind)
 {
 	const char *name = kinds_get(kind)->name;
@@ -123,6 +140,8 @@ const char *kinds_arg_text(const struct kinds_arg *a, uint64_t value,
 		return kinds_page_cause_name(value);
 	case KINDS_TYPE_offcpu_reason:
 		return kinds_offcpu_reason_name(value);
+	case KINDS_TYPE_sample_end:
+		return kinds_sample_end_name(value);
 	case KINDS_TYPE_phase:
 		return value <= UINT32_MAX && phases_find((uint32_t)value)
 			       ? phases_find((uint32_t)value)->name

@@ -39,6 +39,7 @@ enum kinds_type {
 	KINDS_TYPE_alloc_source,  /* a word of EBT_ALLOC_SOURCE_DEF */
 	KINDS_TYPE_page_cause,	  /* of EBT_PAGE_CAUSE_DEF */
 	KINDS_TYPE_offcpu_reason, /* of EBT_OFFCPU_REASON_DEF */
+	KINDS_TYPE_sample_end,	  /* of EBT_SAMPLE_END_DEF */
 	KINDS_TYPE_phase,	  /* a canonical id */
 	KINDS_TYPE_count,	  /* plus 1 */
 	KINDS_TYPE_syscall,	  /* a system call's number, plus 1 */
@@ -184,6 +185,16 @@ enum kinds_page_causes {
 const char *kinds_page_cause_name(uint64_t cause);
 /* Name of an enum ebt_offcpu_reason; "unknown" for other values. */
 const char *kinds_offcpu_reason_name(uint64_t reason);
+
+enum kinds_sample_ends {
+	KINDS_SAMPLE_ENDS = 0 /* their number */
+#define EBT_SAMPLE_END_DEF(value, CONSTANT, name, help) +1
+#include <ebtrace/events.def>
+};
+
+/* Name and meaning of an enum ebt_sample_end; "unknown" for other values. */
+const char *kinds_sample_end_name(uint64_t end);
+const char *kinds_sample_end_help(uint64_t end);
 /* "phase", "user" …; NULL for KINDS_LABEL_none. */
 const char *kinds_label_name(enum kinds_label label);
 /* The value of an argument; of an i64 its two's complement, of one of the payload 0. */

@@ -23,6 +23,7 @@
 /* The started program switches its ring on when it starts; its functions are probed if it has not
  * by then. */
 #define RING_START_NS 150000000ull
+#define NS_PER_S      1000000000ull
 
 bool probing_is_allowed(void)
 {
@@ -39,6 +40,8 @@ static enum engine_end begin_without(struct probing *p, int err, const char *rea
 		snprintf(what, sizeof(what), "sampled allocations are read through BPF");
 	else if (o->pages)
 		snprintf(what, sizeof(what), "pages are watched through BPF");
+	else if (o->sample_hz)
+		snprintf(what, sizeof(what), "samples are taken through BPF");
 	else if (o->markers.count)
 		snprintf(what, sizeof(what), "markers of -U are probed through BPF");
 	else if (engine_mode(o) != MODE_AUTO && engine_mode(o) != MODE_RING)
@@ -72,6 +75,7 @@ static void report_refused(const struct probing *p)
 		{BPF_STACKS, "events get no stacks"},
 		{BPF_BLAME, "it is not recorded when threads do not run, the rest is"},
 		{BPF_FAULTS, "page faults are not timed"},
+		{BPF_SAMPLES, "no samples are taken"},
 		{BPF_PAGE_SIZES,
 		 "each page fault counts as one small page, also those of huge pages "
 		 "and of the page of zeroes"},
@@ -223,7 +227,7 @@ enum engine_end probing_begin(struct probing *p, const struct engine *e, bool re
 	enum engine_end refused = marker_limits_check(e, inspect);
 	if (refused)
 		return refused;
-	if (engine_mode(o) == MODE_RING && !o->blame)
+	if (engine_mode(o) == MODE_RING && !o->blame && !o->sample_hz)
 		return ENGINE_OK;
 	struct probe_plan plan = {
 		.ring_bytes = o->bpf_buffer_bytes,
@@ -232,13 +236,14 @@ enum engine_end probing_begin(struct probing *p, const struct engine *e, bool re
 		.no_follow = !o->follow,
 		.inspect = inspect,
 		.memory = e->memory,
-		.hold = o->program != NULL && !o->pages,
+		.hold = o->program != NULL && !o->pages && !o->sample_hz,
 		.realtime = o->realtime && !o->nice,
 		.everyone = o->all,
 		.allocs = o->allocs != ALLOCS_NONE && engine_mode(o) != MODE_RING,
 		.allocs_only = o->allocs == ALLOCS_ONLY,
 		.pages = o->pages,
 		.offcpu = o->blame,
+		.sample_ns = o->sample_hz ? NS_PER_S / o->sample_hz : 0,
 		.faults = o->faults,
 		.yield = yield_of(o),
 		.needs_markers = engine_mode(o) == MODE_STREAM || engine_mode(o) == MODE_WATERMARK,
@@ -408,6 +413,7 @@ enum engine_end probing_attach(struct probing *p, struct traced_process *process
 		return ended;
 	bool missed = n >= 0 && report_missed(p);
 	p->sees |= n >= 0 && o->blame && !bpf_source_refusal(p->source, BPF_BLAME);
+	p->sees |= n >= 0 && o->sample_hz;
 	if (n > 0)
 		note_attached(p, pid, n);
 	else if (n < 0)

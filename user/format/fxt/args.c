@@ -98,6 +98,7 @@ static void put_arg(struct fxt_record *r, const struct event_arg *arg)
 	case KINDS_TYPE_alloc_source:
 	case KINDS_TYPE_page_cause:
 	case KINDS_TYPE_offcpu_reason:
+	case KINDS_TYPE_sample_end:
 	case KINDS_TYPE_phase:
 		fxt_record_name(r, a->name, kinds_arg_text(a, arg->value, scratch));
 		break;

@@ -61,6 +61,7 @@ static const char *schema_of(const struct kinds_arg *a)
 	case KINDS_TYPE_alloc_source:
 	case KINDS_TYPE_page_cause:
 	case KINDS_TYPE_offcpu_reason:
+	case KINDS_TYPE_sample_end:
 	case KINDS_TYPE_phase:
 	case KINDS_TYPE_text:
 	case KINDS_TYPE_quoted:

@@ -79,6 +79,7 @@ static void note_arg(struct packets *p, uint32_t note, const struct event_arg *a
 	case KINDS_TYPE_alloc_source:
 	case KINDS_TYPE_page_cause:
 	case KINDS_TYPE_offcpu_reason:
+	case KINDS_TYPE_sample_end:
 	case KINDS_TYPE_phase:
 		packets_note_text(p, note, kinds_arg_text(a->arg, a->value, scratch));
 		break;

@@ -10,85 +10,12 @@
 
 #include "base/log.h"
 #include "base/plural.h"
-#include "base/utf8.h"
 #include "report/flame_svg.h"
+#include "report/folded.h"
 #include "report/mem/format.h"
 #include "report/mem/model/flame.h"
 
-#define PATH_BYTES  4096 /* at first */
 #define TITLE_BYTES 256
-
-/* A name as an element of a path: no ";", no end of a line. */
-static void put_element(struct buf *path, const char *name)
-{
-	size_t left = strlen(name), at = path->len;
-	while (left) {
-		size_t n = utf8_plain(name, left);
-		buf_put(path, name, n);
-		if (n < left) {
-			buf_puts(path, "?");
-			n++;
-		}
-		name += n;
-		left -= n;
-	}
-	for (; at < path->len; at++)
-		if (path->data[at] == ';')
-			path->data[at] = ':';
-}
-
-/* The names of the nodes from a root to the one that is being written. */
-struct path {
-	struct buf text;
-	struct buf starts; /* size_t: where each name begins */
-	size_t depth;
-};
-
-static void path_push(struct path *p, const char *name)
-{
-	buf_put(&p->starts, &p->text.len, sizeof(p->text.len));
-	if (p->text.len)
-		buf_puts(&p->text, ";");
-	put_element(&p->text, name);
-	p->depth++;
-}
-
-static void path_pop(struct path *p)
-{
-	p->depth--;
-	p->starts.len -= sizeof(p->text.len);
-	memcpy(&p->text.len, p->starts.data + p->starts.len, sizeof(p->text.len));
-}
-
-/* Writes the lines of a tree below what is in the path. Returns the samples of paths that are left
- * out. */
-static uint64_t put_tree(struct buf *b, const struct frame_tree *t, uint32_t root,
-			 struct path *path)
-{
-	uint64_t left_out = t->node[root].self;
-	size_t first = path->depth;
-	for (uint32_t n = root; !path->text.err && !path->starts.err;) {
-		if (t->node[n].child) {
-			n = t->node[n].child;
-		} else {
-			for (; n != root && !t->node[n].next; n = t->node[n].parent)
-				path_pop(path);
-			if (n == root)
-				break;
-			path_pop(path);
-			n = t->node[n].next;
-		}
-		path_push(path, frame_tree_name(t, n));
-		uint64_t samples = t->node[n].self;
-		if (samples && path->depth == first + 1) {
-			left_out += samples;
-		} else if (samples) {
-			buf_put(b, path->text.data, path->text.len);
-			report_print(b, " %" PRIu64 "\n", samples);
-		}
-	}
-	return left_out;
-}
 
 static void report_left_out(const struct messages *messages, const char *sample, uint64_t samples)
 {
@@ -102,22 +29,15 @@ static void report_left_out(const struct messages *messages, const char *sample,
 static int put_folded(struct buf *b, const struct mem_flame *f, const char *sample,
 		      const struct messages *messages)
 {
-	struct path path = {0};
+	struct folded out;
 	uint64_t left_out = 0;
-	int err = buf_init(&path.text, -1, PATH_BYTES);
-	if (err)
-		return err;
-	err = buf_init(&path.starts, -1, PATH_BYTES);
+	int err = folded_init(&out, b);
 	for (uint32_t i = 0; i < f->programs && !err; i++) {
-		if (f->programs > 1)
-			path_push(&path, f->program[i].name);
-		left_out += put_tree(b, &f->tree, f->program[i].root, &path);
-		if (f->programs > 1)
-			path_pop(&path);
-		err = path.text.err ? path.text.err : path.starts.err;
+		const char *name = f->programs > 1 ? f->program[i].name : NULL;
+		left_out += folded_put(&out, &f->tree, f->program[i].root, name, 2);
+		err = folded_error(&out);
 	}
-	buf_done(&path.text);
-	buf_done(&path.starts);
+	folded_done(&out);
 	if (!err)
 		report_left_out(messages, sample, left_out);
 	return err;

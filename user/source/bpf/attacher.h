@@ -24,7 +24,8 @@ enum bpf_probe {
 	BPF_PROBE_ALLOC,
 	BPF_PROBE_RUNTIME_ALLOC,
 	BPF_PROBE_USDT,
-	BPF_PROBES
+	BPF_PROBES,
+	BPF_PROBE_NONE = BPF_PROBES, /* of an attacher that attaches nothing */
 };
 
 /* Maps of the BPF programs, and what each holds (bpf/abi.h) by which key. */
@@ -35,6 +36,7 @@ enum bpf_table {
 	BPF_TABLE_RUNTIME_ALLOCS, /* struct ebt_ocaml_allocs, by the runtime's key */
 	BPF_TABLE_DOMAINS,	  /* struct ebt_ocaml_domain, by that << 32 | the domain's number */
 	BPF_TABLE_USDT_SPECS,	  /* struct ebt_usdt_spec, by its key */
+	BPF_TABLE_SAMPLED,	  /* struct ebt_ocaml_runtime, by the slot of the process */
 	BPF_TABLES
 };
 

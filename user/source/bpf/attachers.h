@@ -6,9 +6,9 @@
 #include "source/bpf/attacher.h"
 
 extern const struct attacher attach_markers, attach_ocaml, attach_alloc, attach_ocaml_alloc,
-	attach_usdt;
+	attach_usdt, attach_ocaml_samples;
 
-#define ATTACHERS 5
+#define ATTACHERS 6
 extern const struct attacher *const attachers[ATTACHERS];
 
 #endif

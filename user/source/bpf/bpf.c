@@ -11,9 +11,11 @@
 #include "source/bpf/features.h"
 #include "source/bpf/kernel.h"
 #include "source/bpf/link_keeper.h"
+#include "source/bpf/link_price.h"
 #include "source/bpf/other_users.h"
 #include "source/bpf/records.h"
 #include "source/bpf/recover.h"
+#include "source/bpf/sampler.h"
 #include "source/pages/faults.h"
 
 #include <errno.h>
@@ -30,7 +32,6 @@
 #define DISPATCH_NS	    20000000u	/* a poll takes no longer */
 #define COUNT_NS	    1000000000u /* how often maps of counts are read unasked */
 #define UPDATE_NS	    100000000u	/* the most by which an attachment is late */
-#define QUICK_S		    0.2		/* a wait at the end that is longer is reported */
 
 struct bpf_source {
 	struct source base;
@@ -52,13 +53,14 @@ struct bpf_source {
 	uint64_t complete_ns; /* all that was in the ring buffer at this time has been received */
 	uint64_t drained_ns;  /* the same, by a poll that began then and left nothing */
 	uint64_t update_ns;
-	uint32_t priced;   /* sites with a link each, in the last message about them */
+	struct link_price price;
 	bool reported_cut; /* that probes were gone */
 	unsigned reported; /* programs that are missed, a bit for each enum bpf_probe */
 	struct bpf_refusal link_refusal; /* the last one of a link; err 0: none */
 	struct bpf_recover recover;
 	struct page_spaces pages;
 	struct page_faults faults;
+	struct sampler sampler;
 	bool hurries; /* the run was asked to end */
 };
 
@@ -269,6 +271,7 @@ static int bpf_source_stop(struct source *base)
 	processes_none_lone(&s->session->processes, until_ns);
 	bpf_kernel_stop_offcpu(s->kernel);
 	page_faults_detach(&s->faults);
+	sampler_stop(&s->sampler);
 	bpf_traced_detach(&s->traced);
 	bpf_kernel_stop_links(s->kernel);
 	bpf_kernel_detach(s->kernel);
@@ -289,18 +292,15 @@ void bpf_source_hurry(struct source *base)
 {
 	struct bpf_source *s = (struct bpf_source *)base;
 	code_frames_hurry(s->code);
-	/* Signals do not interrupt that. */
-	uint32_t sites = s->counts.multi ? 0 : bpf_traced_sites(&s->traced);
-	if (!s->hurries && sites * UPROBE_PERF_LINK_S > QUICK_S)
-		messages_at(&s->session->messages, LOG_NORMAL,
-			    "removing %u probes, which takes about %.1f s", sites,
-			    sites * UPROBE_PERF_LINK_S);
+	if (!s->hurries && !s->counts.multi)
+		link_price_hurry(&s->session->messages, bpf_traced_sites(&s->traced));
 	s->hurries = true;
 }
 
 static void bpf_source_free(struct source *base)
 {
 	struct bpf_source *s = (struct bpf_source *)base;
+	sampler_stop(&s->sampler);
 	page_faults_detach(&s->faults);
 	page_spaces_done(&s->pages);
 	bpf_traced_done(&s->traced);
@@ -326,20 +326,11 @@ static const struct source_ops bpf_source_ops = {
 
 /* ---- set-up ---- */
 
-/* Repeated when the end will take noticeably longer than the last message said. */
 static void report_price(void *ctx, uint32_t sites)
 {
 	struct bpf_source *s = ctx;
-	sites += bpf_traced_sites(&s->traced);
-	if (s->priced && sites * UPROBE_PERF_LINK_S < s->priced * UPROBE_PERF_LINK_S + QUICK_S)
-		return;
-	s->priced = sites;
-	messages_at(&s->session->messages, LOG_NORMAL,
-		    "%s: %u probes have a link each; to remove them at the end takes about %.1f s",
-		    s->opt.attach == BPF_ATTACH_PERF
-			    ? "--attach perf"
-			    : "this kernel has no usable uprobe_multi links (Linux 6.10)",
-		    sites, sites * UPROBE_PERF_LINK_S);
+	link_price_report(&s->price, &s->session->messages, s->opt.attach,
+			  sites + bpf_traced_sites(&s->traced));
 }
 
 static int attach_link(void *ctx, enum bpf_probe program, int file, pid_t pid,
@@ -472,6 +463,7 @@ static void init_records(struct bpf_source *s)
 				 .queue_bytes = opt->queue_bytes,
 				 .boottime_offset_ns = timens_own().boottime_ns,
 				 .threads = s->threads,
+				 .sample_ns = opt->sample_ns,
 			 });
 }
 
@@ -517,6 +509,14 @@ static int set_up(struct bpf_source *s)
 	return 0;
 }
 
+static int start_samples(struct bpf_source *s, char *reason)
+{
+	int none, program;
+	bpf_kernel_event_programs(s->kernel, BPF_SAMPLES, &none, &program);
+	int err = sampler_start(&s->sampler, program, s->opt.sample_ns);
+	return err ? other_users_explain(err, "cannot take samples", reason) : 0;
+}
+
 int bpf_source_new(struct session *session, const struct probe_plan *opt, struct source **ret,
 		   char *reason)
 {
@@ -540,6 +540,8 @@ int bpf_source_new(struct session *session, const struct probe_plan *opt, struct
 		other_users_explain(err, "cannot load the BPF programs", reason);
 	else
 		err = bpf_features_check(s->kernel, opt, reason);
+	if (!err && opt->sample_ns)
+		err = start_samples(s, reason);
 	if (!err && opt->yield == PROBE_TALLIES)
 		bpf_count_maps_open(s->kernel, opt->coarse, &s->count_maps, &session->tallies,
 				    &s->counted);
@@ -548,7 +550,7 @@ int bpf_source_new(struct session *session, const struct probe_plan *opt, struct
 		return err;
 	}
 	s->faults.children = !opt->no_follow;
-	bpf_kernel_fault_programs(s->kernel, opt->pages ? BPF_PAGES : BPF_FAULTS, &s->faults.begin,
+	bpf_kernel_event_programs(s->kernel, opt->pages ? BPF_PAGES : BPF_FAULTS, &s->faults.begin,
 				  &s->faults.end);
 	s->base.lanes = s->lanes.lanes;
 	offer_slots(s);
@@ -616,7 +618,7 @@ static int attach_pages(struct bpf_source *s, struct bpf_process *proc)
 void bpf_source_record_code(struct source *base, pid_t pid)
 {
 	struct bpf_source *s = (struct bpf_source *)base;
-	if (s->opt.stacks || s->opt.allocs)
+	if (s->opt.stacks || s->opt.allocs || s->opt.sample_ns)
 		code_frames_record(s->code, pid);
 }
 
@@ -787,6 +789,8 @@ void bpf_source_counts(struct source *base, struct bpf_counts *ret)
 	ret->dropped_in_ring = dropped.in_ring;
 	ret->dropped = dropped.nowhere;
 	ret->dropped_stacks = dropped.stacks;
+	ret->samples = bpf_kernel_sample_counts(s->kernel).taken;
+	ret->other_samples = bpf_kernel_sample_counts(s->kernel).of_others;
 	ret->sites = bpf_traced_sites(&s->traced);
 	ret->alloc_sites = s->traced.by.env.alloc_sites;
 	ret->unprepared_sites = s->traced.by.env.unprepared_sites;

@@ -31,6 +31,8 @@ struct bpf_counts {
 	uint64_t dropped_in_ring;  /* lost from the BPF ring buffer, but present in a ring */
 	uint64_t dropped;	   /* lost, and in no ring; also emitted as EBT_LOST */
 	uint64_t dropped_stacks;   /* of events, which may be there without */
+	uint64_t samples;	   /* taken, also those that were dropped */
+	uint64_t other_samples;	   /* of threads that are not traced, and of idle CPUs */
 	uint64_t events;	   /* received */
 	uint32_t sites;		   /* attached now, in all processes */
 	uint32_t alloc_sites;	   /* of sampled allocations, attached so far */

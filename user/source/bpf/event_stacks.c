@@ -6,11 +6,10 @@
 #include <string.h>
 
 #include "codec/ring/ids.h"
-#include "runtime/ocaml/frames.h"
 #include "session/kinds.h"
 #include "session/versions.h"
 #include "source/bpf/numberings.h"
-#include "source/stacks/ocaml_stack.h"
+#include "source/stacks/ocaml_parts.h"
 #include "stream/filter.h"
 
 /* Threads that have emitted a stack and not yet its event. Of an event that was dropped the stack
@@ -152,65 +151,10 @@ static struct pending *replace(struct event_stacks *s, uint32_t slot, uint32_t t
 /* C that OCaml calls is deeper than this only if its thread is not that of the OCaml code. */
 #define MOST_OF_C (8u << 20)
 
-/* Of a stack with OCaml. */
-struct parts {
-	struct ocaml_stack_c c[1 + EBT_OCAML_CALLBACKS];
-	uint64_t address[1 + EBT_OCAML_CALLBACKS][CODE_STACK_MAX];
-	size_t count;
-};
-
-static void add_part(const struct c_stack_of *of, struct parts *p, const struct unwind_image *image,
-		     size_t frames)
-{
-	enum unwind_end end;
-	uint64_t *address = p->address[p->count];
-	size_t n = c_stack_unwind(of, image, address, &end);
-	if (end != UNWIND_HIGH)
-		address[n++] = CODE_GAP;
-	p->c[p->count++] = (struct ocaml_stack_c){frames, {address, n, image->returns, 0}};
-}
-
-/* The registers of the C that has called OCaml are where that call has left them. False: they are
- * not. */
-static bool is_callback(const struct c_stack_of *of, const struct ebt_ocaml_callback *c,
-			struct unwind_image *ret)
-{
-	size_t words = c->words < EBT_CALLBACK_WORDS ? c->words : EBT_CALLBACK_WORDS;
-	for (size_t i = 0; i < OCAML_LINKS; i++) {
-		const struct ocaml_link *l = &ocaml_links[i];
-		if (!l->pc || l->pc >= words || !c_stack_is_return(of, c->word[l->pc]))
-			continue;
-		*ret = (struct unwind_image){
-			.pc = c->word[l->pc],
-			.sp = c->link + 8 * (l->pc + 1),
-			.fp = c->word[l->fp],
-			.returns = true,
-			.high = c->high,
-			.block = {{c->link, c->word, words}},
-		};
-		return true;
-	}
-	return false;
-}
-
-static void add_callbacks(const struct c_stack_of *of, struct parts *p,
-			  const struct ebt_ocaml_callbacks *callbacks)
-{
-	static const uint64_t gap = CODE_GAP;
-	for (size_t i = 0; i < callbacks->count && i < EBT_OCAML_CALLBACKS; i++) {
-		const struct ebt_ocaml_callback *c = &callbacks->callback[i];
-		struct unwind_image image;
-		if (is_callback(of, c, &image))
-			add_part(of, p, &image, c->frames);
-		else
-			p->c[p->count++] = (struct ocaml_stack_c){c->frames, {&gap, 1, true, 0}};
-	}
-}
-
 static int push_ocaml(const struct c_stack_of *of, const struct ebt_stack_record *rec,
 		      size_t payload, uint32_t *ret)
 {
-	struct parts parts;
+	struct ocaml_parts parts;
 	const struct ebt_stack_memory *m = (const void *)(rec + 1);
 	const struct ebt_ocaml_callbacks *callbacks = (const void *)(m + 1);
 	size_t fixed = sizeof(*m) + sizeof(*callbacks);
@@ -218,9 +162,10 @@ static int push_ocaml(const struct c_stack_of *of, const struct ebt_stack_record
 		return 0;
 	struct unwind_image image = c_stack_image(m, NULL);
 	parts.count = 0;
+	parts.has_gap = false;
 	if (m->high > m->sp && m->high - m->sp < MOST_OF_C)
-		add_part(of, &parts, &image, 0);
-	add_callbacks(of, &parts, callbacks);
+		ocaml_parts_add(of, &parts, &image, 0);
+	ocaml_parts_add_callbacks(of, &parts, callbacks, 0);
 	struct ocaml_stack stack = {
 		.frame = (const struct ebt_ocaml_frame *)(callbacks + 1),
 		.frames = (payload - fixed) / sizeof(struct ebt_ocaml_frame),

@@ -21,6 +21,8 @@ unsigned bpf_features_wanted(const struct probe_plan *opt)
 		set |= BPF_FEATURE(BPF_RUNTIME_ALLOCS);
 	if (opt->offcpu)
 		set |= BPF_FEATURE(BPF_BLAME);
+	if (opt->sample_ns)
+		set |= BPF_FEATURE(BPF_SAMPLES);
 	if (opt->faults)
 		set |= BPF_FEATURE(BPF_FAULTS);
 	return set;
@@ -35,6 +37,8 @@ static unsigned main_features(const struct probe_plan *opt)
 		return BPF_FEATURE(BPF_ALLOCS) | BPF_FEATURE(BPF_RUNTIME_ALLOCS);
 	if (opt->markers)
 		return BPF_FEATURE(BPF_USDT);
+	if (opt->sample_ns)
+		return BPF_FEATURE(BPF_SAMPLES);
 	if (opt->needs_markers)
 		return BPF_FEATURE(BPF_MARKERS);
 	return BPF_FEATURE(BPF_MARKERS) | BPF_FEATURE(BPF_RUNTIME_EVENTS) | BPF_FEATURE(BPF_BLAME);

@@ -12,6 +12,7 @@
 #include "source/bpf/link_keeper.h"
 #include "source/bpf/numberings.h"
 #include "source/bpf/plan.h"
+#include "source/bpf/sampler.h"
 #include "source/pages/faults.h"
 
 #include <bpf/bpf.h>
@@ -62,6 +63,7 @@ static const char *const programs[BPF_FEATURES][MAX_PROGRAMS + 1] = {
 		       "ebt_leave_mremap", "ebt_leave_brk", "ebt_leave_madvise"},
 	[BPF_BLAME] = {"ebt_offcpu_begin", "ebt_offcpu_flush", "ebt_offcpu_fork",
 		       "ebt_offcpu_waking", "ebt_offcpu_exit", "ebt_offcpu_switch"},
+	[BPF_SAMPLES] = {"ebt_sample"},
 };
 #define PROGRAM_EXIT  2 /* of BPF_CHILDREN */
 #define PROGRAM_BEGIN 0 /* of BPF_BLAME */
@@ -224,6 +226,7 @@ static struct bpf_map *map_of(const struct bpf_kernel *k, enum bpf_table table)
 		[BPF_TABLE_RUNTIME_ALLOCS] = k->skel->maps.ebt_ocaml_allocs,
 		[BPF_TABLE_DOMAINS] = k->skel->maps.ebt_ocaml_domains,
 		[BPF_TABLE_USDT_SPECS] = k->skel->maps.ebt_usdt_specs,
+		[BPF_TABLE_SAMPLED] = k->skel->maps.ebt_sampled,
 	};
 	return maps[table];
 }
@@ -349,19 +352,25 @@ const struct ebt_hits *bpf_kernel_hits(const struct bpf_kernel *k)
 	return k->skel->bss->ebt_hits;
 }
 
-void bpf_kernel_fault_programs(const struct bpf_kernel *k, enum bpf_feature f, int *ret_begin,
+void bpf_kernel_event_programs(const struct bpf_kernel *k, enum bpf_feature f, int *ret_begin,
 			       int *ret_end)
 {
 	*ret_begin = *ret_end = -1;
 	if (!has_feature(k->features, f))
 		return;
-	const struct bpf_program *end = f == BPF_FAULTS ? k->skel->progs.ebt_fault_end
+	const struct bpf_program *end = f == BPF_FAULTS	   ? k->skel->progs.ebt_fault_end
+					: f == BPF_SAMPLES ? k->skel->progs.ebt_sample
 					: has_feature(k->features, BPF_PAGE_SIZES)
 						? k->skel->progs.ebt_page_fault
 						: k->skel->progs.ebt_page_fault_plain;
 	if (f == BPF_FAULTS)
 		*ret_begin = bpf_program__fd(k->skel->progs.ebt_fault_begin);
 	*ret_end = bpf_program__fd(end);
+}
+
+struct ebt_sample_counts bpf_kernel_sample_counts(const struct bpf_kernel *k)
+{
+	return k->skel->bss->ebt_sample_counts;
 }
 
 int bpf_kernel_exec_notices(const struct bpf_kernel *k)
@@ -438,9 +447,10 @@ int bpf_kernel_flush_offcpu(struct bpf_kernel *k)
 static int set_sizes(struct bpf_kernel *k)
 {
 	uint32_t processes = process_limit();
-	struct bpf_map *by_process[] = {k->skel->maps.ebt_traced, k->skel->maps.ebt_ocaml,
-					k->skel->maps.ebt_foreign, k->skel->maps.ebt_alloc_files,
-					k->skel->maps.ebt_ocaml_allocs};
+	struct bpf_map *by_process[] = {
+		k->skel->maps.ebt_traced,	k->skel->maps.ebt_ocaml,
+		k->skel->maps.ebt_foreign,	k->skel->maps.ebt_alloc_files,
+		k->skel->maps.ebt_ocaml_allocs, k->skel->maps.ebt_sampled};
 	int err = bpf_map__set_max_entries(k->skel->maps.ebt_channel,
 					   (uint32_t)k->opt.plan->ring_bytes);
 	for (size_t i = 0; i < sizeof(by_process) / sizeof(*by_process) && !err; i++)
@@ -691,14 +701,15 @@ static void attach_loaded(struct bpf_kernel *k)
 	}
 }
 
-/* The events of page faults are tried on this process: what refuses them refuses all. */
-static void try_faults(struct bpf_kernel *k, enum bpf_feature f)
+/* The events of page faults are tried on this process, those of samples on each CPU: what refuses
+ * them refuses all. */
+static void try_events(struct bpf_kernel *k, enum bpf_feature f)
 {
 	struct page_faults faults = {0};
-	bpf_kernel_fault_programs(k, f, &faults.begin, &faults.end);
+	bpf_kernel_event_programs(k, f, &faults.begin, &faults.end);
 	if (faults.end < 0)
 		return;
-	int n = page_faults_attach(&faults, getpid());
+	int n = f == BPF_SAMPLES ? sampler_try(faults.end) : page_faults_attach(&faults, getpid());
 	page_faults_detach(&faults);
 	struct bpf_attempt a = {.step = BPF_STEP_EVENT, .err = n, .needs = bpf_feature_needs(f)};
 	if (n >= 0)
@@ -737,8 +748,9 @@ static int begin(struct bpf_kernel *k)
 	if (err || !k->features)
 		return err;
 	attach_loaded(k);
-	try_faults(k, BPF_FAULTS);
-	try_faults(k, BPF_PAGES);
+	try_events(k, BPF_FAULTS);
+	try_events(k, BPF_PAGES);
+	try_events(k, BPF_SAMPLES);
 	return bpf_channel_open(&k->channel, bpf_kernel_fd(k), k->opt.plan->ring_bytes);
 }
 

@@ -32,6 +32,7 @@ enum bpf_feature {
 	BPF_PAGE_SIZES, /* faults of huge pages count as such, and the zero page does not count */
 	BPF_BLAME,	/* intervals in which threads do not run */
 	BPF_FAULTS,	/* the time of page faults; needs BPF_BLAME */
+	BPF_SAMPLES,	/* of threads on a CPU, by a timer */
 	BPF_FEATURES
 };
 
@@ -87,9 +88,13 @@ void bpf_kernel_count_from(struct bpf_kernel *k, uint64_t ns);
 /* Probes were missing: lanes are cut at their next event. */
 void bpf_kernel_count_gap(struct bpf_kernel *k);
 
-/* The programs of page faults of BPF_FAULTS or BPF_PAGES: their descriptors; < 0: none. */
-void bpf_kernel_fault_programs(const struct bpf_kernel *k, enum bpf_feature f, int *ret_begin,
+/* The programs of perf events of BPF_FAULTS, BPF_PAGES or BPF_SAMPLES, which has an end alone: their
+ * descriptors; < 0: none. */
+void bpf_kernel_event_programs(const struct bpf_kernel *k, enum bpf_feature f, int *ret_begin,
 			       int *ret_end);
+
+/* What the program of samples has counted. */
+struct ebt_sample_counts bpf_kernel_sample_counts(const struct bpf_kernel *k);
 
 /* Walks over all threads, with BPF_BLAME. Begin: with those of traced processes that are not known
  * yet; flush: makes a record of each interval that is open. 0 or -errno. */

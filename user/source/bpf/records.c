@@ -19,6 +19,7 @@
 #include "session/pause_counts.h"
 #include "session/processes.h"
 #include "session/versions.h"
+#include "source/bpf/samples.h"
 
 /* The layout of a record of the ring buffer (bpf/abi.h), by its type: where its body ends, what its
  * time is, whether it is an event. */
@@ -45,6 +46,8 @@ static size_t bpf_record_body(const struct ebt_record *head)
 		return sizeof(struct ebt_lane_record);
 	case EBT_RECORD_USDT:
 		return sizeof(struct ebt_usdt_record);
+	case EBT_RECORD_SAMPLE:
+		return sizeof(struct ebt_sample_record);
 	}
 	return 0;
 }
@@ -57,7 +60,8 @@ _Static_assert(HAS_BOTH(ebt_marker_record) && HAS_BOTH(ebt_ocaml_record) &&
 		       HAS_BOTH(ebt_process_record) && HAS_BOTH(ebt_alloc_record) &&
 		       HAS_BOTH(ebt_page_record) && HAS_BOTH(ebt_offcpu_record) &&
 		       HAS_BOTH(ebt_stack_record) && HAS_BOTH(ebt_thread_record) &&
-		       HAS_BOTH(ebt_lane_record) && HAS_BOTH(ebt_usdt_record),
+		       HAS_BOTH(ebt_lane_record) && HAS_BOTH(ebt_usdt_record) &&
+		       HAS_BOTH(ebt_sample_record),
 	       "time and count are behind the head");
 
 /* Of a record that is not too short. */
@@ -472,6 +476,27 @@ static int receive_stack(struct bpf_records *s, struct bpf_process *proc,
 	return s->opt.stacks ? event_stacks_receive(s->opt.stacks, &of, rec, payload) : 0;
 }
 
+/* A helper of a domain's thread has its domain, too: samples of one domain may be of one time. */
+static int receive_sample(struct bpf_records *s, struct bpf_process *proc,
+			  const struct ebt_sample_record *rec, size_t payload)
+{
+	struct c_stack_of of = {s->opt.code, &proc->allocs.code, &proc->allocs.calls, proc->pid};
+	struct ebt_event ev = new_event(proc, &rec->head, rec->ts);
+	processes_announce(&s->opt.session->processes, proc->process);
+	int err = samples_make(&of, rec, payload, s->opt.sample_ns, &ev);
+	struct ebt_event outside = ev;
+	outside.domain = EBT_NO_DOMAIN;
+	if (!err)
+		err = bpf_losses_event(s->opt.losses, proc->slot, &outside, s->dropped);
+	if (!err)
+		err = bpf_lanes_put(s->opt.lanes, proc->slot, EBT_NO_DOMAIN, &ev);
+	if (err)
+		session_drop_event(s->opt.session, &ev);
+	else
+		s->events++;
+	return err;
+}
+
 static int receive_offcpu(struct bpf_records *s, struct bpf_process *proc,
 			  const struct ebt_offcpu_record *rec)
 {
@@ -557,6 +582,8 @@ static int receive_event(struct bpf_records *s, struct bpf_process *proc,
 		return receive_stack(s, proc, (const void *)head, payload);
 	case EBT_RECORD_OFFCPU:
 		return receive_offcpu(s, proc, (const void *)head);
+	case EBT_RECORD_SAMPLE:
+		return receive_sample(s, proc, (const void *)head, payload);
 	case EBT_RECORD_LANE:
 		return receive_lane(s, proc, (const void *)head);
 	case EBT_RECORD_USDT:
@@ -613,19 +640,23 @@ int bpf_records_receive(void *ctx, const void *data, size_t size)
 	return full && !s->stopped ? -ENOBUFS : 0;
 }
 
+static bool has_stack(const struct ebt_record *head)
+{
+	return head->type == EBT_RECORD_STACK || head->type == EBT_RECORD_ALLOC ||
+	       head->type == EBT_RECORD_SAMPLE;
+}
+
 /* A record that takes its time: frames are looked up, files are inspected, probes are attached. */
 static bool is_slow(const struct ebt_record *head)
 {
-	return head->type == EBT_RECORD_STACK || head->type == EBT_RECORD_ALLOC ||
-	       head->type == EBT_RECORD_PROCESS || bpf_record_is_control(head);
+	return has_stack(head) || head->type == EBT_RECORD_PROCESS || bpf_record_is_control(head);
 }
 
 /* Mappings that were never read, which the process may not have any more when it is dispatched. */
 static void read_mappings(struct bpf_records *s, const struct ebt_record *head)
 {
 	struct bpf_process *proc = bpf_traced_get(s->opt.traced, head->slot);
-	bool has_stack = head->type == EBT_RECORD_STACK || head->type == EBT_RECORD_ALLOC;
-	if (has_stack && s->opt.code && proc && !proc->allocs.code.read_ns)
+	if (has_stack(head) && s->opt.code && proc && !proc->allocs.code.read_ns)
 		code_map_read(s->opt.code, &proc->allocs.code, proc->pid, false);
 }
 

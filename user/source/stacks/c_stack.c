@@ -81,10 +81,10 @@ struct unwind_image c_stack_image(const struct ebt_stack_memory *m, const struct
 }
 
 size_t c_stack_unwind(const struct c_stack_of *of, const struct unwind_image *image,
-		      uint64_t ret[CODE_STACK_MAX], enum unwind_end *ret_end)
+		      uint64_t ret[CODE_STACK_MAX], enum unwind_end *ret_end, size_t *ret_known)
 {
 	struct unwind_code code = {is_valid, rule_at, (void *)of};
-	return unwind(image, &code, ret, CODE_STACK_MAX - 1, ret_end);
+	return unwind_until(image, &code, ret, CODE_STACK_MAX - 1, ret_end, ret_known);
 }
 
 int c_stack_push(const struct c_stack_of *of, const void *payload, size_t bytes, uint32_t *ret)
@@ -96,9 +96,9 @@ int c_stack_push(const struct c_stack_of *of, const void *payload, size_t bytes,
 	if (bytes < sizeof(*m) + sizeof(*l))
 		return 0;
 	struct unwind_image image = c_stack_image(m, l);
-	size_t count = c_stack_unwind(of, &image, address, &end);
+	size_t count = c_stack_unwind(of, &image, address, &end, NULL);
 	if (end == UNWIND_CUT)
 		address[count++] = CODE_CUT;
-	struct code_stack stack = {address, count, false, 0};
+	struct code_stack stack = {.address = address, .count = count};
 	return code_frames_stack(of->frames, of->map, of->pid, &stack, ret);
 }

@@ -34,9 +34,9 @@ int c_stack_push(const struct c_stack_of *of, const void *payload, size_t bytes,
 /* What a record has of a stack; links: NULL: none. It refers to both. */
 struct unwind_image c_stack_image(const struct ebt_stack_memory *m,
 				  const struct ebt_stack_links *links);
-/* As unwind(). */
+/* As unwind_until(). */
 size_t c_stack_unwind(const struct c_stack_of *of, const struct unwind_image *image,
-		      uint64_t ret[CODE_STACK_MAX], enum unwind_end *ret_end);
+		      uint64_t ret[CODE_STACK_MAX], enum unwind_end *ret_end, size_t *ret_known);
 /* True if a function can return to the address. */
 bool c_stack_is_return(const struct c_stack_of *of, uint64_t address);
 

@@ -28,6 +28,8 @@
 /* Nor is code so far behind in a file: the bits above are the variants of frames. */
 #define MAX_OFFSET (1ull << 47)
 
+#define NAME_BYTES 1024 /* of a function that is renamed */
+
 #define LIBRARY_DEPTH 4		 /* frames from the marker to the program at most */
 #define OF_LIBRARY    UINT32_MAX /* in place of a frame of libebtrace-probes */
 
@@ -359,12 +361,30 @@ static uint32_t keep_frame(struct code_frames *c, struct code_module *m, uint64_
 	return frame;
 }
 
+/* The variants of frames begin at 1, at the bit behind MAX_OFFSET. */
+#define RENAMED (0xffffull << 48)
+
+/* Held, or 0: no memory. */
+static uint32_t put_renamed(struct code_frames *c, uint64_t address, const struct frame_module *of,
+			    const struct symbols_position *p, uint32_t count, code_rename *rename)
+{
+	char name[NAME_BYTES];
+	struct symbols_position renamed = p[count - 1];
+	bool is_other = count == 1 && rename && renamed.function &&
+			rename(renamed.function, name, sizeof(name));
+	if (!is_other)
+		return put_symbols(c, address, of, p, count);
+	renamed.function = name;
+	return put_symbols(c, address, of, &renamed, 1);
+}
+
 /* The frame of a module's instruction: OF_LIBRARY, or held by the module; 0: no memory. */
 static uint32_t module_frame(struct code_frames *c, struct code_module *m, uint64_t offset,
-			     uint64_t address)
+			     uint64_t address, code_rename *rename)
 {
 	const struct symbols_position *p;
-	const uint64_t *known = map_get(&m->frames, offset);
+	uint64_t key = offset | (rename ? RENAMED : 0);
+	const uint64_t *known = map_get(&m->frames, key);
 	if (known)
 		return (uint32_t)*known;
 	uint32_t count = symbols_find(m->symbols, offset, &p);
@@ -375,7 +395,8 @@ static uint32_t module_frame(struct code_frames *c, struct code_module *m, uint6
 	while (own < count && !is_library(&p[own]))
 		own++;
 	struct frame_module of = {m->path, m->build_id, offset};
-	return keep_frame(c, m, offset, own ? put_symbols(c, address, &of, p, own) : OF_LIBRARY);
+	return keep_frame(c, m, key,
+			  own ? put_renamed(c, address, &of, p, own, rename) : OF_LIBRARY);
 }
 
 /* Held. 0: no memory. */
@@ -445,7 +466,7 @@ static const struct code_mapping *find_again(struct code_frames *c, struct code_
 
 /* The frame of an address, which the caller holds unless it is OF_LIBRARY. 0: no memory. */
 static uint32_t frame_of(struct code_frames *c, struct code_map *map, pid_t pid, uint64_t address,
-			 bool returns)
+			 bool returns, code_rename *rename)
 {
 	if (address == CODE_CUT)
 		return code_frames_named(c, CODE_CUT_NAME);
@@ -458,10 +479,24 @@ static uint32_t frame_of(struct code_frames *c, struct code_map *map, pid_t pid,
 		return unknown(c);
 	if (!m->module || c->frames == MAX_FRAMES)
 		return unresolved(c, address);
-	uint32_t frame = module_frame(c, m->module, at - m->start + m->offset, address);
+	uint32_t frame = module_frame(c, m->module, at - m->start + m->offset, address, rename);
 	if (frame && frame != OF_LIBRARY)
 		frames_hold(c->session->frames, frame);
 	return frame;
+}
+
+const char *code_frames_function(struct code_frames *c, struct code_map *map, pid_t pid,
+				 uint64_t address, bool returns)
+{
+	uint32_t id = frame_of(c, map, pid, address, returns, NULL);
+	if (!id || id == OF_LIBRARY)
+		return NULL;
+	const struct frame *f = frames_get(c->session->frames, id);
+	uint32_t name = f->count ? f->position[f->count - 1].function : 0;
+	/* Its module, or the address of an unresolved one, holds it. */
+	const char *text = f->module.offset ? strings_text(c->session->strings, name) : NULL;
+	frames_drop(c->session->frames, id);
+	return text;
 }
 
 static struct code_memory memory_of(const struct code_frames *c, const struct code_mapping *m,
@@ -480,7 +515,7 @@ static struct code_memory memory_of(const struct code_frames *c, const struct co
 static uint32_t symbols_frame(struct code_frames *c, struct code_map *map, pid_t pid,
 			      uint64_t address)
 {
-	uint32_t frame = frame_of(c, map, pid, address, true);
+	uint32_t frame = frame_of(c, map, pid, address, true, NULL);
 	return frame == OF_LIBRARY ? unresolved(c, address) : frame;
 }
 
@@ -575,7 +610,9 @@ int code_frames_stack(struct code_frames *c, struct code_map *map, pid_t pid,
 	size_t n = 0, library_frames = 0, count = s->count;
 	if (count > CODE_STACK_MAX)
 		count = CODE_STACK_MAX;
-	for (; n < count && (frame[n] = frame_of(c, map, pid, s->address[n], n || s->returns)); n++)
+	for (; n < count &&
+	       (frame[n] = frame_of(c, map, pid, s->address[n], n || s->returns, s->rename));
+	     n++)
 		library_frames += frame[n] == OF_LIBRARY;
 	uint32_t stack = n == count ? push_frames(c->session->stacks, s->outer, frame, n) : 0;
 	int err = n < count || (n && !library_frames && !stack) ? -ENOMEM : 0;

@@ -66,12 +66,16 @@ void code_frames_hurry(struct code_frames *c);
 void code_map_read(struct code_frames *c, struct code_map *map, pid_t pid, bool soon);
 void code_map_done(struct code_map *map);
 
+/* Writes the name of a function to be used in place of the linker's. False: it has no other. */
+typedef bool code_rename(const char *symbol, char *ret, size_t cap);
+
 /* Addresses of a process, the innermost first. */
 struct code_stack {
 	const uint64_t *address;
 	size_t count;
-	bool returns;	/* the first one is a return address, as the others are */
-	uint32_t outer; /* the stack that they extend; 0: none */
+	bool returns;	     /* the first one is a return address, as the others are */
+	uint32_t outer;	     /* the stack that they extend; 0: none */
+	code_rename *rename; /* NULL: functions have the linker's names; one of a run */
 };
 
 /*
@@ -109,6 +113,10 @@ uint32_t code_frames_return(struct code_frames *c, struct code_map *map, pid_t p
 /* The memory around a return address. False: it is in no module. */
 bool code_frames_memory(struct code_frames *c, struct code_map *map, pid_t pid, uint64_t address,
 			struct code_memory *ret);
+/* The name of the function that has an address, or to which it returns; valid as long as c is not
+ * read again. NULL: it has none, or no memory. */
+const char *code_frames_function(struct code_frames *c, struct code_map *map, pid_t pid,
+				 uint64_t address, bool returns);
 /* True if the address is in a mapping that is executable. */
 bool code_frames_is_code(struct code_frames *c, struct code_map *map, pid_t pid, uint64_t address);
 struct session *code_frames_session(const struct code_frames *c);

@@ -171,7 +171,7 @@ static void put_functions(uint32_t stack, char *ret, size_t size)
 static void is_stack(const uint64_t *address, size_t count, const char *expected, const char *name)
 {
 	char text[1024];
-	struct code_stack code = {address, count, false, 0};
+	struct code_stack code = {.address = address, .count = count};
 	uint32_t stack = 0;
 	code_map_read(of.frames, &a.code, of.pid, false);
 	int err = code_frames_stack(of.frames, &a.code, of.pid, &code, &stack);
@@ -221,7 +221,7 @@ static void test_unopened(void)
 	setrlimit(RLIMIT_NOFILE, &had);
 	uint32_t stack = 0;
 	uint64_t at = caller();
-	struct code_stack one_address = {&at, 1, false, 0};
+	struct code_stack one_address = {.address = &at, .count = 1};
 	code_frames_stack(of.frames, &a.code, of.pid, &one_address, &stack);
 	put_functions(stack, text, sizeof(text));
 	ok(strstr(text, "test_alloc_process+0x"), "a module that cannot be opened has offsets");

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "report/profile/profile.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/plural.h"
+#include "report/flame_svg.h"
+#include "report/folded.h"
+#include "report/proportion.h"
+#include "report/text.h"
+
+#define NO_STACK "[no stack]"
+
+int profile_folded(struct buf *b, const struct profile_view *v)
+{
+	struct folded out;
+	const struct profile_sections *s = v->sections;
+	int err = folded_init(&out, b);
+	for (uint32_t i = 0; i < s->count && !err; i++) {
+		const struct profile_section *of = &s->section[i];
+		uint64_t bare = folded_put(&out, &s->tree, of->root, of->name, 1);
+		if (bare)
+			report_print(b, "%s;" NO_STACK " %" PRIu64 "\n", of->name, bare);
+		err = folded_error(&out);
+	}
+	folded_done(&out);
+	return err;
+}
+
+static void put_value(void *ctx, size_t part, uint64_t samples, struct buf *b)
+{
+	const struct profile_view *v = ctx;
+	struct proportion p = proportion_of(samples, v->model->samples);
+	(void)part;
+	report_print(b, "%s, %.1f %% (%.1f to %.1f), %" PRIu64 " sample%s",
+		     report_ns_text((double)samples * (double)v->model->period_ns).text, p.percent,
+		     p.low, p.high, samples, plural(samples));
+}
+
+static int put_svg(struct buf *b, const struct profile_view *v, const char *lines)
+{
+	const struct profile_sections *s = v->sections;
+	struct flame_part *part = calloc(s->count + 1ull, sizeof(*part));
+	if (!part)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < s->count; i++)
+		part[i] = (struct flame_part){s->section[i].name, s->section[i].root,
+					      (double)v->model->period_ns};
+	const struct flame_svg svg = {
+		.title = "Where threads ran",
+		.lines = lines,
+		.legend = "Width: CPU time of a function and of what it calls. Colour: module.",
+		.unit = "ns",
+		.tree = &s->tree,
+		.part = part,
+		.parts = s->count,
+		.put_value = put_value,
+		.ctx = (void *)v,
+	};
+	int err = flame_svg_put(b, &svg);
+	free(part);
+	return err;
+}
+
+int profile_svg(struct buf *b, const struct profile_view *v)
+{
+	char lines[160];
+	snprintf(lines, sizeof(lines), "%" PRIu64 " sample%s, %s of CPU time\n", v->model->samples,
+		 plural(v->model->samples), report_ns_text((double)v->model->time_ns).text);
+	return put_svg(b, v, lines);
+}

@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "report/profile/model/profile.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/array.h"
+
+void profile_model_init(struct profile_model *m, const struct session *s, enum profile_by by)
+{
+	*m = (struct profile_model){.session = s, .by = by};
+}
+
+void profile_model_done(struct profile_model *m)
+{
+	for (uint32_t i = 0; i < m->rows; i++)
+		stacks_drop(m->session->stacks, m->row[i].stack);
+	free(m->process);
+	free(m->context);
+	free(m->row);
+	places_done(&m->places);
+	map_done(&m->process_of);
+	map_done(&m->context_of);
+	map_done(&m->row_of);
+	*m = (struct profile_model){0};
+}
+
+/* NULL: no memory. */
+static struct profile_process *find_process(struct profile_model *m, uint32_t index)
+{
+	uint64_t *at = map_put(&m->process_of, index);
+	if (!at || *at)
+		return at ? &m->process[*at - 1] : NULL;
+	if (!array_reserve(m->process, m->process_room, m->processes)) {
+		map_delete(&m->process_of, index);
+		return NULL;
+	}
+	m->process[m->processes++] = (struct profile_process){
+		.index = index, .pid = processes_pid(&m->session->processes, index)};
+	*at = m->processes;
+	return &m->process[m->processes - 1];
+}
+
+static uint32_t section_key(const struct profile_model *m, const struct ebt_event *ev,
+			    uint16_t domain)
+{
+	return m->by == PROFILE_BY_THREAD ? ev->tid : m->by == PROFILE_BY_DOMAIN ? domain : 0;
+}
+
+/* Exact: no two contexts have one key. Its number in *ret. 0 or -ENOMEM. */
+static int find_context(struct profile_model *m, const struct profile_context *c, uint32_t *ret)
+{
+	uint64_t key = (uint64_t)c->process << 40 | (uint64_t)c->place << 32 | c->key;
+	uint64_t *at = map_put(&m->context_of, key);
+	if (!at)
+		return -ENOMEM;
+	if (!*at) {
+		if (!array_reserve(m->context, m->context_room, m->contexts)) {
+			map_delete(&m->context_of, key);
+			return -ENOMEM;
+		}
+		m->context[m->contexts++] = *c;
+		*at = m->contexts;
+	}
+	*ret = (uint32_t)(*at - 1);
+	return 0;
+}
+
+static int count_row(struct profile_model *m, uint32_t stack, uint32_t context)
+{
+	uint64_t *at = map_put(&m->row_of, (uint64_t)stack << 32 | context);
+	if (!at)
+		return -ENOMEM;
+	if (!*at) {
+		if (!array_reserve(m->row, m->row_room, m->rows)) {
+			map_delete(&m->row_of, (uint64_t)stack << 32 | context);
+			return -ENOMEM;
+		}
+		m->row[m->rows++] = (struct profile_row){.stack = stack, .context = context};
+		stacks_hold(m->session->stacks, stack);
+		*at = m->rows;
+	}
+	m->row[*at - 1].samples++;
+	return 0;
+}
+
+_Static_assert(PLACES < 256, "a place is one byte");
+#define MAX_PROCESSES (1u << 24) /* of a context's key; later ones count as the last */
+
+static int count_sample(struct profile_model *m, const struct ebt_event *ev)
+{
+	unsigned place;
+	struct profile_context c = {0};
+	struct profile_process *p = find_process(m, ev->process);
+	if (!p)
+		return -ENOMEM;
+	uint16_t domain = places_find(&m->places, ev, &place);
+	c.process = (uint32_t)(p - m->process);
+	if (c.process >= MAX_PROCESSES)
+		c.process = MAX_PROCESSES - 1;
+	c.place = (uint8_t)place;
+	c.key = section_key(m, ev, domain);
+	uint32_t context;
+	int err = find_context(m, &c, &context);
+	if (!err)
+		err = count_row(m, ev->stack, context);
+	if (err)
+		return err;
+	m->samples++;
+	m->kernel += ev->arg[0] != 0;
+	m->time_ns += ev->pos;
+	m->period_ns = ev->pos;
+	m->ends[ev->id < KINDS_SAMPLE_ENDS ? ev->id : KINDS_SAMPLE_ENDS]++;
+	return 0;
+}
+
+static int note_event(struct profile_model *m, const struct ebt_event *ev)
+{
+	if (!kinds_is_of_lane(ev->kind) && ev->kind != EBT_LOST)
+		return 0;
+	if (ev->kind != EBT_LOST) {
+		struct profile_process *p = find_process(m, ev->process);
+		if (!p)
+			return -ENOMEM;
+		p->has_events = true;
+	}
+	return places_event(&m->places, ev);
+}
+
+int profile_model_events(struct profile_model *m, const struct ebt_event *ev, size_t n)
+{
+	int err = 0;
+	for (size_t i = 0; i < n && !err; i++) {
+		if (!m->first_ns)
+			m->first_ns = ev[i].ts;
+		m->last_ns = ev[i].ts;
+		err = ev[i].kind == EBT_SAMPLE ? count_sample(m, &ev[i]) : note_event(m, &ev[i]);
+	}
+	return err;
+}
+
+static void keep_process(struct profile_model *m, struct profile_process *p)
+{
+	const struct process *of = processes_at(&m->session->processes, p->index);
+	snprintf(p->comm, sizeof(p->comm), "%s", of->comm);
+	p->has_cpu = of->usage.known;
+	p->cpu_ns = of->usage.user_ns + of->usage.system_ns;
+}
+
+void profile_model_forget(struct profile_model *m, uint32_t process)
+{
+	const uint64_t *at = map_get(&m->process_of, process);
+	places_forget(&m->places, process);
+	if (!at)
+		return;
+	struct profile_process *p = &m->process[*at - 1];
+	keep_process(m, p);
+	p->index = PROCESS_UNKNOWN;
+	map_delete(&m->process_of, process);
+}
+
+void profile_model_end(struct profile_model *m)
+{
+	for (uint32_t i = 0; i < m->processes; i++)
+		if (m->process[i].index != PROCESS_UNKNOWN)
+			keep_process(m, &m->process[i]);
+}
+
+unsigned profile_place(const struct profile_model *m, const struct profile_context *c)
+{
+	if (c->place != PLACE_SILENT)
+		return c->place;
+	return m->process[c->process].has_events ? PLACE_MUTATOR : PLACE_SILENT;
+}
+
+bool profile_cpu_ns(const struct profile_model *m, uint64_t *ret)
+{
+	uint64_t sum = 0;
+	for (uint32_t i = 0; i < m->processes; i++) {
+		if (!m->process[i].has_cpu)
+			return false;
+		sum += m->process[i].cpu_ns;
+	}
+	*ret = sum;
+	return m->processes;
+}

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The numbers of a profile: samples (EBT_SAMPLE) by their stack and where they were, of each
+ * process. Memory depends on the different stacks, not on the length of the run.
+ */
+#ifndef REPORT_PROFILE_MODEL_PROFILE_H
+#define REPORT_PROFILE_MODEL_PROFILE_H
+
+#include "report/profile/model/places.h"
+#include "session/kinds.h"
+#include "session/session.h"
+
+/* What a report has a section for. */
+enum profile_by {
+	PROFILE_BY_DEFAULT, /* the mutator, and the collector */
+	PROFILE_BY_PHASE,
+	PROFILE_BY_THREAD,
+	PROFILE_BY_DOMAIN,
+	PROFILE_BY_PROGRAM,
+};
+
+struct profile_process {
+	uint32_t index; /* of the session; PROCESS_UNKNOWN: it is gone */
+	uint32_t pid;
+	bool has_events; /* its runtime emits some */
+	char comm[32];
+	bool has_cpu;
+	uint64_t cpu_ns; /* by the kernel's account */
+};
+
+/* What samples have in common beside their stack. */
+struct profile_context {
+	uint32_t process; /* among those of the model */
+	uint32_t key;	  /* thread or domain, if the sections are of these; else 0 */
+	uint8_t place;	  /* of enum place, or a row of phases */
+};
+
+struct profile_row {
+	uint32_t stack; /* held; 0: none */
+	uint32_t context;
+	uint64_t samples;
+};
+
+/* Readers use the numbers, the processes, contexts and rows. */
+struct profile_model {
+	const struct session *session;
+	enum profile_by by;
+	uint64_t samples, kernel; /* of all; in the kernel */
+	uint64_t time_ns;	  /* that they stand for */
+	uint64_t period_ns;	  /* of the last one */
+	uint64_t ends[KINDS_SAMPLE_ENDS + 1];
+	uint64_t first_ns, last_ns;
+	struct profile_process *process;
+	struct profile_context *context;
+	struct profile_row *row;
+	uint32_t processes, contexts, rows;
+	/* Private. */
+	uint32_t process_room, context_room, row_room;
+	struct places places;
+	struct map process_of; /* index of the session → process + 1 */
+	struct map context_of; /* → context + 1 */
+	struct map row_of;     /* stack and context → row + 1 */
+};
+
+/* Keeps the session. Done works on zeroed memory, too. */
+void profile_model_init(struct profile_model *m, const struct session *s, enum profile_by by);
+void profile_model_done(struct profile_model *m);
+/* 0 or -ENOMEM. */
+int profile_model_events(struct profile_model *m, const struct ebt_event *ev, size_t n);
+/* What is known of the process is kept, as its index will mean another one. */
+void profile_model_forget(struct profile_model *m, uint32_t process);
+/* After the last event. */
+void profile_model_end(struct profile_model *m);
+
+/* Where the samples of a context were: PLACE_MUTATOR in place of PLACE_SILENT, if events of the
+ * process were seen later. */
+unsigned profile_place(const struct profile_model *m, const struct profile_context *c);
+/* CPU time of all processes by the kernel's account. False: not known of all. */
+bool profile_cpu_ns(const struct profile_model *m, uint64_t *ret);
+
+#endif

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The report of profile (report/profile/model/profile.h), written at the end of a run: a function
+ * that writes the model's numbers in one format. One sink runs the model for all of them.
+ */
+#ifndef REPORT_PROFILE_PROFILE_H
+#define REPORT_PROFILE_PROFILE_H
+
+#include "base/buf.h"
+#include "base/json.h"
+#include "report/profile/model/sections.h"
+#include "session/session.h"
+#include "stream/sink.h"
+
+#define PROFILE_TOP 20 /* functions of a table, unless the user says how many */
+
+struct profile_options {
+	enum profile_by by;
+	uint32_t top; /* 0: PROFILE_TOP in text, all in JSON */
+};
+
+/* What a report prints: plain data. */
+struct profile_view {
+	const struct session *session;
+	const struct profile_model *model;
+	const struct profile_sections *sections;
+	struct profile_options opt;
+	uint64_t elapsed_ns;
+	struct moment start; /* CLOCK_REALTIME */
+};
+
+/* Writes a report. 0 or -ENOMEM. */
+typedef int profile_put(struct buf *b, const struct profile_view *v);
+
+int profile_text(struct buf *b, const struct profile_view *v);
+int profile_json(struct buf *b, const struct profile_view *v);
+int profile_folded(struct buf *b, const struct profile_view *v);
+int profile_svg(struct buf *b, const struct profile_view *v);
+int profile_pprof(struct buf *b, const struct profile_view *v);
+
+/* Writes to fd, which stays the caller's. 0 or -ENOMEM. */
+int profile_new(const struct session *s, int fd, profile_put *put, const struct profile_options *o,
+		struct sink **ret);
+/* Writes the JSON Schema of profile_json(), as a value. */
+void profile_schema(struct json *j);
+
+#endif

@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "source/bpf/samples.h"
+
+#include <errno.h>
+
+#include "runtime/ocaml/names.h"
+#include "session/versions.h"
+#include "source/stacks/ocaml_parts.h"
+
+struct sample_stack {
+	uint32_t stack; /* 0: none */
+	enum ebt_sample_end end;
+};
+
+/* The payload of a record of OCaml. */
+struct ocaml_payload {
+	const struct ebt_stack_memory *memory;
+	const struct ebt_sample_more *more;
+	const struct ebt_ocaml_callbacks *callbacks;
+	const struct ebt_sample_starts *starts;
+	const struct ebt_ocaml_frame *frame;
+	size_t frames;
+};
+
+static bool split(const struct ebt_sample_record *rec, size_t payload, struct ocaml_payload *ret)
+{
+	ret->memory = (const void *)(rec + 1);
+	ret->more = (const void *)(ret->memory + 1);
+	ret->callbacks = (const void *)(ret->more + 1);
+	ret->starts = (const void *)(ret->callbacks + 1);
+	ret->frame = (const void *)(ret->starts + 1);
+	size_t fixed = (size_t)((const char *)ret->frame - (const char *)(rec + 1));
+	ret->frames = payload < fixed ? 0 : (payload - fixed) / sizeof(*ret->frame);
+	return payload >= fixed;
+}
+
+/* Addresses, the innermost first, and a mark if the stack ends too early. */
+static int push_addresses(const struct c_stack_of *of, uint64_t address[CODE_STACK_MAX], size_t n,
+			  code_rename *rename, struct sample_stack *ret)
+{
+	if (ret->end != EBT_SAMPLE_WHOLE && ret->end != EBT_SAMPLE_GAP)
+		address[n++] = CODE_CUT;
+	struct code_stack stack = {.address = address, .count = n, .rename = rename};
+	return code_frames_stack(of->frames, of->map, of->pid, &stack, &ret->stack);
+}
+
+static struct unwind_block block_of(const struct ebt_stack_memory *m,
+				    const struct ebt_sample_more *more)
+{
+	return (struct unwind_block){m->sp + sizeof(m->word), more->word,
+				     more->words < EBT_SAMPLE_WORDS ? more->words
+								    : EBT_SAMPLE_WORDS};
+}
+
+/* ---- C ---- */
+
+static bool has_gap(const uint64_t *address, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (address[i] == CODE_GAP)
+			return true;
+	return false;
+}
+
+static int push_c(const struct c_stack_of *of, const struct ebt_sample_record *rec, size_t payload,
+		  struct sample_stack *ret)
+{
+	uint64_t address[CODE_STACK_MAX];
+	enum unwind_end end;
+	const struct ebt_stack_memory *m = (const void *)(rec + 1);
+	const struct ebt_stack_links *l = (const void *)(m + 1);
+	const struct ebt_sample_more *more = (const void *)(l + 1);
+	if (payload < sizeof(*m) + sizeof(*l) + sizeof(*more))
+		return 0;
+	struct unwind_image image = c_stack_image(m, l);
+	image.block[2] = block_of(m, more);
+	size_t n = c_stack_unwind(of, &image, address, &end, NULL);
+	ret->end = end == UNWIND_CUT	 ? m->words ? EBT_SAMPLE_CUT : EBT_SAMPLE_UNREAD
+		   : has_gap(address, n) ? EBT_SAMPLE_GAP
+					 : EBT_SAMPLE_WHOLE;
+	return push_addresses(of, address, n, NULL, ret);
+}
+
+/* ---- OCaml ---- */
+
+/* The stack from frame `first` on, with the C of its parts inside and between. */
+static int push_frames(const struct c_stack_of *of, const struct ebt_sample_record *rec,
+		       const struct ocaml_payload *p, size_t first, struct ocaml_parts *parts,
+		       struct sample_stack *ret)
+{
+	ocaml_parts_add_callbacks(of, parts, p->callbacks, first);
+	struct ocaml_stack stack = {
+		.frame = p->frame + first,
+		.frames = p->frames - first,
+		.c = parts->c,
+		.c_count = parts->count,
+		.version = versions_by_release(rec->release),
+		.outer = rec->whole ? NULL : CODE_CUT_NAME,
+	};
+	ret->end = !rec->whole	    ? EBT_SAMPLE_CUT
+		   : parts->has_gap ? EBT_SAMPLE_GAP
+				    : EBT_SAMPLE_WHOLE;
+	return ocaml_stack_push(of->frames, of->map, of->pid, &stack, &ret->stack);
+}
+
+/* The stack pointers of callers that the walk has found; the last one is that of its end. */
+static size_t known_callers(const struct ocaml_payload *p, uint64_t ret[EBT_SAMPLE_STARTS + 1])
+{
+	size_t n = p->frames < EBT_SAMPLE_STARTS ? p->frames : EBT_SAMPLE_STARTS;
+	for (size_t i = 0; i < n; i++)
+		ret[i] = p->starts->sp[i];
+	if (p->starts->end && p->starts->ends <= p->frames)
+		ret[n++] = p->starts->end;
+	return n;
+}
+
+/* On a stack of OCaml. */
+static int push_ocaml(const struct c_stack_of *of, const struct ebt_sample_record *rec,
+		      const struct ocaml_payload *p, struct sample_stack *ret)
+{
+	uint64_t known[EBT_SAMPLE_STARTS + 1];
+	struct ocaml_parts parts = {.count = 1};
+	struct unwind_image image = c_stack_image(p->memory, NULL);
+	enum unwind_end end;
+	size_t met = 0;
+	image.strict = true;
+	image.known = known;
+	image.knowns = known_callers(p, known);
+	size_t n = c_stack_unwind(of, &image, parts.address[0], &end, &met);
+	if (end != UNWIND_KNOWN) {
+		ret->end = !p->memory->words ? EBT_SAMPLE_UNREAD
+			   : n > 1	     ? EBT_SAMPLE_CUT
+					     : EBT_SAMPLE_LEAF;
+		return push_addresses(of, parts.address[0], n, ocaml_name_function, ret);
+	}
+	bool at_end = p->starts->end && known[met] == p->starts->end;
+	parts.c[0].code = (struct code_stack){
+		.address = parts.address[0], .count = n, .rename = ocaml_name_function};
+	return push_frames(of, rec, p, at_end ? p->starts->ends : met, &parts, ret);
+}
+
+/* C that leaves no trace of where the stack of its caller is: but for its function. */
+static int push_call(const struct c_stack_of *of, const struct ebt_sample_record *rec,
+		     const uint64_t *from, size_t n, bool is_code, struct sample_stack *ret)
+{
+	uint64_t address[CODE_STACK_MAX + 1];
+	if (n && from[n - 1] == CODE_GAP)
+		n--;
+	if (n > CODE_STACK_MAX - 2)
+		n = CODE_STACK_MAX - 2;
+	for (size_t i = 0; i < n; i++)
+		address[i] = from[i];
+	if (is_code)
+		address[n++] = rec->returns;
+	ret->end = EBT_SAMPLE_CALL;
+	return push_addresses(of, address, n, ocaml_name_function, ret);
+}
+
+/* On a stack of C, which OCaml has called. */
+static int push_called(const struct c_stack_of *of, const struct ebt_sample_record *rec,
+		       const struct ocaml_payload *p, struct sample_stack *ret)
+{
+	struct ocaml_parts parts = {.count = 0};
+	struct unwind_image image = c_stack_image(p->memory, NULL);
+	image.block[1] = block_of(p->memory, p->more);
+	bool is_entry = image.sp == image.high;
+	const char *caller = code_frames_function(of->frames, of->map, of->pid,
+						  is_entry ? image.pc : rec->returns, !is_entry);
+	if (!is_entry) {
+		ocaml_parts_add(of, &parts, &image, 0);
+	} else {
+		parts.address[0][0] = image.pc;
+		parts.c[parts.count++].code =
+			(struct code_stack){.address = parts.address[0], .count = 1};
+	}
+	if (caller && ocaml_name_saves_stack(caller))
+		return push_frames(of, rec, p, 0, &parts, ret);
+	bool is_code = !is_entry && caller && ocaml_name_is_code(caller) && !parts.has_gap;
+	return push_call(of, rec, parts.address[0], parts.c[0].code.count, is_code, ret);
+}
+
+static int push(const struct c_stack_of *of, const struct ebt_sample_record *rec, size_t payload,
+		struct sample_stack *ret)
+{
+	struct ocaml_payload p;
+	if (rec->head.site == EBT_SAMPLE_C)
+		return push_c(of, rec, payload, ret);
+	if (!split(rec, payload, &p))
+		return 0;
+	return rec->head.site == EBT_SAMPLE_OCAML ? push_ocaml(of, rec, &p, ret)
+						  : push_called(of, rec, &p, ret);
+}
+
+int samples_make(const struct c_stack_of *of, const struct ebt_sample_record *rec, size_t payload,
+		 uint64_t period_ns, struct ebt_event *ev)
+{
+	struct session *s = code_frames_session(of->frames);
+	struct sample_stack stack = {0, EBT_SAMPLE_UNREAD};
+	ev->kind = EBT_SAMPLE;
+	ev->domain = rec->domain;
+	ev->pos = period_ns;
+	ev->arg[0] = rec->kernel != 0;
+	code_map_read(of->frames, of->map, of->pid, false);
+	int err = code_frames_has_code(of->frames, of->map) ? push(of, rec, payload, &stack) : 0;
+	if (code_frames_waits(of->frames))
+		return -EAGAIN;
+	ev->id = stack.end;
+	if (!err && stack.stack)
+		session_put_stack(s, ev, stack.stack);
+	session_reclaim(s);
+	return err;
+}
