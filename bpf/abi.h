@@ -190,6 +190,9 @@ struct ebt_ocaml_runtime {
 	uint16_t reserved[2];
 	struct ebt_ocaml_stacks stacks;
 	uint64_t site[8]; /* by enum ebt_ocaml_function */
+	/* Addresses between which the runtime calls C and has saved where OCaml's stack is; for
+	 * samples. */
+	uint64_t glue, glue_end;
 };
 
 /*
@@ -484,8 +487,9 @@ struct ebt_stack_links {
 /*
  * A timer has interrupted a thread. Its instruction is any, so what its function has on the stack
  * is not known here. The payload: a struct ebt_stack_memory; then of C a struct ebt_stack_links and
- * a struct ebt_sample_more; else a struct ebt_sample_more, a struct ebt_ocaml_callbacks, a struct
- * ebt_sample_starts, and a struct ebt_ocaml_frame for each frame, the innermost first.
+ * a struct ebt_sample_more; else a struct ebt_sample_more, a struct ebt_sample_caller, a struct
+ * ebt_ocaml_callbacks, a struct ebt_sample_starts, and a struct ebt_ocaml_frame for each frame, the
+ * innermost first.
  */
 enum ebt_sample_where {
 	EBT_SAMPLE_C = 0,	   /* no OCaml, as far as is known */
@@ -510,6 +514,19 @@ struct ebt_sample_record {
 struct ebt_sample_more {
 	uint64_t words; /* that could be copied */
 	uint64_t word[EBT_SAMPLE_WORDS];
+};
+
+/*
+ * Of C that OCaml has called without saving where its own stack is: that may be `sp`, which is in a
+ * register that C preserves, or where C has saved it. Then the frames are those from there on, as of
+ * OCAML.
+ */
+#define EBT_SAMPLE_CALLER_WORDS 64
+struct ebt_sample_caller {
+	uint64_t kept; /* that register */
+	uint64_t sp;   /* 0: OCaml has saved it, or it was not found */
+	uint64_t words;
+	uint64_t word[EBT_SAMPLE_CALLER_WORDS];
 };
 
 /*

@@ -6,6 +6,7 @@
  *   REGS_CALL_0, _1, _2 the arguments of the probed function, while they are intact
  *   REGS_RESULT, REGS_IP, REGS_SP
  *   REGS_FP             what is the frame pointer of code that has one
+ *   REGS_KEPT           that has OCaml's stack pointer when it calls C without saving it
  *   REGS_IS_USER        whether they are those of a program, not of the kernel
  *   REGS_THREAD(task)   the thread pointer, with which thread-local storage is found
  */

@@ -21,6 +21,7 @@
 #define REGS_SP(regs)	  (REGS_USER(regs)->sp)
 #define REGS_FP(regs)	  (REGS_USER(regs)->regs[29])
 
+#define REGS_KEPT(regs)	   (REGS_USER(regs)->regs[19])
 #define REGS_IS_USER(regs) (!(REGS_USER(regs)->pstate & 0xf))
 
 #define REGS_THREAD(task) BPF_CORE_READ(task, thread.uw.tp_value)

@@ -18,6 +18,7 @@
 #define REGS_SP(regs)	  ((regs)->sp)
 #define REGS_FP(regs)	  ((regs)->bp)
 
+#define REGS_KEPT(regs)	   ((regs)->bx)
 #define REGS_IS_USER(regs) ((regs)->cs & 3)
 
 #define REGS_THREAD(task) BPF_CORE_READ(task, thread.fsbase)

@@ -8,6 +8,7 @@
 #include "ocaml_callbacks.bpf.h"
 
 #define SAMPLE_SEARCH	 64 /* words of the innermost function's frame; a power of 2 */
+#define SAMPLE_SAVED	 64 /* words of C that are searched for what its outermost function saved */
 #define SAMPLE_MOST_OF_C (8u << 20)
 #define SAMPLE_FAR	 (1ull << 31) /* code is no farther from other code of its module */
 
@@ -25,7 +26,7 @@ struct {
 struct ebt_sample_counts ebt_sample_counts = {};
 
 struct registers {
-	uint64_t ip, sp, fp;
+	uint64_t ip, sp, fp, kept;
 	uint32_t kernel;
 };
 
@@ -36,6 +37,7 @@ static __always_inline void read_registers(const struct bpf_perf_event_data *ctx
 	ret->ip = REGS_IP(&ctx->regs);
 	ret->sp = REGS_SP(&ctx->regs);
 	ret->fp = REGS_FP(&ctx->regs);
+	ret->kept = REGS_KEPT(&ctx->regs);
 	/* The compiler would choose between the pointers, which the verifier refuses. */
 	asm volatile("" ::: "memory");
 	if (!ret->kernel)
@@ -44,6 +46,7 @@ static __always_inline void read_registers(const struct bpf_perf_event_data *ctx
 	ret->ip = REGS_IP(user);
 	ret->sp = REGS_SP(user);
 	ret->fp = REGS_FP(user);
+	ret->kept = REGS_KEPT(user);
 }
 
 static __always_inline void fill(struct ebt_sample_record *rec, uint32_t slot, uint16_t where,
@@ -69,11 +72,18 @@ struct c_body {
 	struct ebt_sample_more more;
 };
 
+/* By parts: what follows the last page of a stack is not mapped. */
 static __always_inline void copy_more(struct ebt_sample_more *ret, const struct ebt_stack_memory *m)
 {
-	ret->words = 0;
-	if (m->words == EBT_STACK_WORDS)
-		ret->words = c_stack_copy(ret->word, m->sp + sizeof(m->word), EBT_SAMPLE_WORDS);
+	uint64_t at = m->sp + sizeof(m->word), words = 0;
+#pragma unroll
+	for (uint32_t i = 0; i < EBT_SAMPLE_WORDS / EBT_STACK_WORDS; i++) {
+		if (m->words + words != (i + 1) * EBT_STACK_WORDS)
+			break;
+		words += c_stack_copy(ret->word + i * EBT_STACK_WORDS,
+				      at + i * EBT_STACK_WORDS * sizeof(uint64_t), EBT_STACK_WORDS);
+	}
+	ret->words = words;
 }
 
 static __always_inline void emit_c(const struct registers *regs, uint32_t slot, uint16_t domain)
@@ -103,12 +113,15 @@ static __always_inline void emit_c(const struct registers *regs, uint32_t slot, 
 struct ocaml_body {
 	struct ebt_stack_memory memory;
 	struct ebt_sample_more more;
+	struct ebt_sample_caller caller;
 	struct ebt_ocaml_callbacks callbacks;
 	struct ebt_sample_starts starts;
 	struct ocaml_walk walk;
+	uint64_t near;	   /* an address of its code */
 	uint32_t searched; /* words of the stack that were tried to be the first return address */
 	uint32_t searches;
 };
+_Static_assert(SAMPLE_SEARCH == EBT_SAMPLE_CALLER_WORDS, "they are copied");
 
 /* Where a thread with a domain's state is. */
 struct place {
@@ -142,15 +155,15 @@ static __always_inline long search(struct ocaml_body *b)
 {
 	struct ocaml_walk *w = &b->walk;
 	uint32_t i = b->searched++;
-	if (i >= SAMPLE_SEARCH || i >= b->memory.words)
+	if (i >= SAMPLE_SEARCH || i >= b->caller.words)
 		return 1;
 	/* The compiler may test the bound in ways that the verifier does not see. */
 	asm volatile("" : "+r"(i));
-	uint64_t word = b->memory.word[i & (SAMPLE_SEARCH - 1)];
-	uint64_t sp = b->memory.sp + (i + 1) * sizeof(word);
+	uint64_t word = b->caller.word[i & (SAMPLE_SEARCH - 1)];
+	uint64_t sp = b->caller.sp + (i + 1) * sizeof(word);
 	if (sp > w->high)
 		return 1;
-	if (word - b->memory.ip + SAMPLE_FAR >= 2 * SAMPLE_FAR)
+	if (word - b->near + SAMPLE_FAR >= 2 * SAMPLE_FAR)
 		return 0;
 	b->searches = 0;
 	w->frames = w->callbacks = w->strange = w->probes = 0;
@@ -174,9 +187,13 @@ static long sample_step(uint32_t step, void *ctx)
 	return !b->searches;
 }
 
+/* From a stack pointer on. */
 static __always_inline void walk_from(struct ocaml_body *b, const struct ebt_ocaml_runtime *r,
-				      const struct place *p)
+				      const struct place *p, uint64_t sp, uint64_t near)
 {
+	b->caller.sp = sp;
+	b->caller.words = c_stack_copy(b->caller.word, sp, EBT_SAMPLE_CALLER_WORDS);
+	b->near = near;
 	ocaml_begin(&b->walk, &r->stacks, p->state);
 	b->walk.low = p->low;
 	b->walk.high = p->high;
@@ -184,6 +201,49 @@ static __always_inline void walk_from(struct ocaml_body *b, const struct ebt_oca
 	b->searches = 1;
 	if (!ocaml_find_table(&b->walk, &r->stacks, r->stacks.frames))
 		bpf_loop(OCAML_STEPS, sample_step, &b, 0);
+}
+
+struct caller_search {
+	uint64_t low, high, from;
+	uint64_t found;
+};
+
+/* Looks at a word that C has saved, from the outermost on: one that is in the stack of OCaml. */
+static long caller_step(uint32_t step, void *ctx)
+{
+	struct caller_search *s = ctx;
+	uint64_t word = 0;
+	if (bpf_probe_read_user(&word, sizeof(word), (void *)(s->from - step * sizeof(word))))
+		return 1;
+	if (word <= s->low || word >= s->high || word & 7)
+		return 0;
+	s->found = word;
+	return 1;
+}
+
+/* Where the stack of OCaml is, if it has called C without saving that. 0: it was not found. */
+static __always_inline uint64_t find_caller(const struct registers *regs, const struct place *p)
+{
+	if (regs->kept > p->low && regs->kept < p->high && !(regs->kept & 7))
+		return regs->kept;
+	struct caller_search s = {.low = p->low, .high = p->high, .from = p->c_stack - 16};
+	uint64_t words = (p->c_stack - regs->sp) / sizeof(uint64_t);
+	if (words < 2)
+		return 0;
+	bpf_loop(words < SAMPLE_SAVED ? (uint32_t)words - 1 : SAMPLE_SAVED, caller_step, &s, 0);
+	return s.found;
+}
+
+static __always_inline void walk_caller(struct ocaml_body *b, const struct registers *regs,
+					const struct ebt_ocaml_runtime *r, const struct place *p,
+					uint64_t returns)
+{
+	uint64_t sp = returns - r->glue < r->glue_end - r->glue ? 0 : find_caller(regs, p);
+	b->caller.kept = regs->kept;
+	if (sp)
+		walk_from(b, r, p, sp, returns);
+	else
+		ocaml_stack(&b->walk, &r->stacks, r->stacks.frames, p->state);
 }
 
 static __always_inline void emit_ocaml(const struct registers *regs, uint32_t slot,
@@ -203,13 +263,14 @@ static __always_inline void emit_ocaml(const struct registers *regs, uint32_t sl
 	set_registers(&b->memory, regs);
 	c_stack_words(&b->memory, p->where == EBT_SAMPLE_OCAML ? 0 : p->c_stack);
 	rec->returns = 0;
+	b->caller.sp = b->caller.words = 0;
 	if (p->where == EBT_SAMPLE_OCAML) {
 		b->more.words = 0;
-		walk_from(b, r, p);
+		walk_from(b, r, p, regs->sp, regs->ip);
 	} else {
 		copy_more(&b->more, &b->memory);
 		rec->returns = user_word(p->c_stack - sizeof(uint64_t));
-		ocaml_stack(&b->walk, &r->stacks, r->stacks.frames, p->state);
+		walk_caller(b, regs, r, p, rec->returns);
 	}
 	ocaml_callbacks(&b->callbacks, &b->walk);
 	b->starts = b->walk.starts;

@@ -369,9 +369,9 @@ unsigned debug_info_find(struct debug_info *d, uint64_t offset,
 /* ---- unwinding ---- */
 
 #if defined(__aarch64__)
-enum { REGISTER_FP = 29, REGISTER_SP = 31 };
+enum { REGISTER_FP = 29, REGISTER_SP = 31, REGISTER_KEPT = 19 };
 #else
-enum { REGISTER_FP = 6, REGISTER_SP = 7 };
+enum { REGISTER_FP = 6, REGISTER_SP = 7, REGISTER_KEPT = 3 };
 #endif
 
 #define MAX_FRAME_BYTES (1 << 20)
@@ -396,9 +396,10 @@ static enum unwind_kind find_cfa(Dwarf_Frame *frame, int32_t *ret)
 	uint64_t number = is_long ? op->number : (uint64_t)op->atom - DW_OP_breg0;
 	if (!fits(is_long ? op->number2 : op->number, ret))
 		return UNWIND_OTHERWISE;
-	return number == REGISTER_SP   ? UNWIND_BY_SP
-	       : number == REGISTER_FP ? UNWIND_BY_FP
-				       : UNWIND_OTHERWISE;
+	return number == REGISTER_SP	 ? UNWIND_BY_SP
+	       : number == REGISTER_FP	 ? UNWIND_BY_FP
+	       : number == REGISTER_KEPT ? UNWIND_BY_KEPT
+					 : UNWIND_OTHERWISE;
 }
 
 enum saved { SAVED_NOT, SAVED_LOST, SAVED_AT, SAVED_OTHERWISE };
@@ -431,12 +432,17 @@ static struct unwind_rule rule_of(Dwarf_Frame *frame)
 		return rule;
 	enum saved pc = find_saved(frame, number, &rule.pc);
 	enum saved fp = find_saved(frame, REGISTER_FP, &rule.fp);
+	enum saved kept = find_saved(frame, REGISTER_KEPT, &rule.kept);
 	if (pc == SAVED_LOST)
 		return (struct unwind_rule){.kind = UNWIND_OUTERMOST};
 	rule.has_fp = fp == SAVED_AT;
-	if (is_signal || pc != SAVED_AT || fp == SAVED_OTHERWISE)
+	rule.has_kept = kept == SAVED_AT;
+	if (pc != SAVED_AT || fp == SAVED_OTHERWISE)
 		return rule;
 	rule.kind = find_cfa(frame, &rule.cfa);
+	/* Glue of runtimes is marked as the frame of a signal, too, which it is not. */
+	if (is_signal && rule.kind != UNWIND_BY_SP)
+		rule.kind = UNWIND_OTHERWISE;
 	return rule;
 }
 

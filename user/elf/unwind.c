@@ -6,8 +6,8 @@
 
 /* A frame: the registers as they are where `pc` goes on. */
 struct registers {
-	uint64_t pc, sp, fp;
-	bool has_fp;
+	uint64_t pc, sp, fp, kept;
+	bool has_fp, has_kept;
 };
 
 static bool link_word(const struct unwind_image *m, uint64_t at, uint64_t *ret)
@@ -56,6 +56,7 @@ static bool follow_fp(const struct unwind_image *m, struct registers *r)
 	if (!r->has_fp || (r->fp != r->sp && !is_above(r->fp, r->sp)) || !word(m, r->fp, &fp) ||
 	    !word(m, r->fp + WORD, &pc))
 		return false;
+	/* Functions may be left out, which have changed it. */
 	*r = (struct registers){.pc = pc, .sp = r->fp + 2 * WORD, .fp = fp, .has_fp = true};
 	return true;
 }
@@ -63,14 +64,20 @@ static bool follow_fp(const struct unwind_image *m, struct registers *r)
 static bool follow_rule(const struct unwind_image *m, const struct unwind_rule *rule,
 			struct registers *r)
 {
-	uint64_t base = rule->kind == UNWIND_BY_FP ? r->fp : r->sp;
+	bool changes = rule->kind == UNWIND_BY_KEPT;
+	uint64_t base = rule->kind == UNWIND_BY_FP ? r->fp : changes ? r->kept : r->sp;
 	uint64_t cfa = base + (uint64_t)(int64_t)rule->cfa;
-	struct registers up = {.sp = cfa, .fp = r->fp, .has_fp = r->has_fp};
-	if ((rule->kind == UNWIND_BY_FP && !r->has_fp) || !is_above(cfa, r->sp) ||
+	struct registers up = *r;
+	up.sp = cfa;
+	if ((rule->kind == UNWIND_BY_FP && !r->has_fp) ||
+	    (changes && (!r->has_kept || !m->other || r->kept != m->other)) ||
+	    !is_above(cfa, changes ? base : r->sp) ||
 	    !word(m, cfa + (uint64_t)(int64_t)rule->pc, &up.pc))
 		return false;
 	if (rule->has_fp)
 		up.has_fp = word(m, cfa + (uint64_t)(int64_t)rule->fp, &up.fp);
+	if (rule->has_kept)
+		up.has_kept = word(m, cfa + (uint64_t)(int64_t)rule->kept, &up.kept);
 	*r = up;
 	return true;
 }
@@ -108,7 +115,12 @@ static bool is_known(const struct unwind_image *m, uint64_t sp, size_t *ret)
 size_t unwind_until(const struct unwind_image *image, const struct unwind_code *code, uint64_t *ret,
 		    size_t cap, enum unwind_end *ret_end, size_t *ret_known)
 {
-	struct registers r = {image->pc, image->sp, image->fp, true};
+	struct registers r = {.pc = image->pc,
+			      .sp = image->sp,
+			      .fp = image->fp,
+			      .kept = image->kept,
+			      .has_fp = true,
+			      .has_kept = image->other != 0};
 	size_t n = 0, sure = 0;
 	bool gap = false, has_gap = false;
 	*ret_end = UNWIND_CUT;

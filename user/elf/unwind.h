@@ -22,16 +22,20 @@ enum unwind_kind {
 	UNWIND_BY_FP = 2,     /* or from the frame pointer */
 	UNWIND_OTHERWISE = 3, /* as in a frame of a signal: not in this form */
 	UNWIND_OUTERMOST = 4, /* there is no caller */
+	/* From a register that callees preserve, where code has another stack than its callees. */
+	UNWIND_BY_KEPT = 5,
 };
 
 /* How the registers of the caller of an instruction's function are found. */
 struct unwind_rule {
-	int32_t cfa; /* end of the frame, from the register of the kind */
-	int32_t pc;  /* where the return address is, from the end of the frame */
-	int32_t fp;  /* where the caller's frame pointer is, from there, if has_fp */
+	int32_t cfa;  /* end of the frame, from the register of the kind */
+	int32_t pc;   /* where the return address is, from the end of the frame */
+	int32_t fp;   /* where the caller's frame pointer is, from there, if has_fp */
+	int32_t kept; /* likewise the register of UNWIND_BY_KEPT, if has_kept */
 	uint8_t kind;
 	uint8_t has_fp; /* the function has saved it; else it has not changed it */
-	uint8_t reserved[2];
+	uint8_t has_kept;
+	uint8_t reserved;
 };
 
 struct unwind_block {
@@ -47,8 +51,11 @@ struct unwind_block {
  * behind it is the return address address[i]. */
 struct unwind_image {
 	uint64_t pc, sp, fp;
-	bool returns;  /* to `pc`, which is no innermost one */
-	bool strict;   /* code without information ends the stack */
+	bool returns; /* to `pc`, which is no innermost one */
+	bool strict;  /* code without information ends the stack */
+	/* The register of UNWIND_BY_KEPT, and where the other stack is, to which it may lead; 0:
+	 * there is none. */
+	uint64_t kept, other;
 	uint64_t high; /* where the stack of a caller of another kind begins; 0: none */
 	struct unwind_block block[UNWIND_BLOCKS];
 	const uint64_t *address;

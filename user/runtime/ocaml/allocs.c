@@ -26,12 +26,18 @@ static const struct {
 #define OCAML_INPUTS 2
 static const char *const inputs[OCAML_INPUTS] = {"caml_input_val", "caml_input_val_from_bytes"};
 
+/* The first and the last of the functions that call C and save where OCaml's stack is. */
+#define OCAML_GLUE 3
+static const char *const glue[] = {"caml_call_realloc_stack", "caml_call_gc",
+				   "caml_c_call_stack_args"};
+
 enum {
 	TABLE = OCAML_ALLOC_FUNCTIONS,
 	CALL_GC,
 	PENDING,
 	INPUTS,
-	SYMBOLS = INPUTS + OCAML_INPUTS,
+	GLUE = INPUTS + OCAML_INPUTS,
+	SYMBOLS = GLUE + OCAML_GLUE,
 };
 
 /* From a domain's number to the words that it counts when its minor heap is emptied
@@ -78,6 +84,19 @@ static void add_inputs(struct elf *elf, const struct elf_symbol *symbol, struct 
 	}
 }
 
+static void find_glue(const struct elf_symbol *symbol, struct ocaml_allocs *ret)
+{
+	for (unsigned i = 0; i < OCAML_GLUE; i++) {
+		const struct elf_symbol *s = &symbol[GLUE + i];
+		if (!s->found)
+			continue;
+		if (!ret->glue || s->value < ret->glue)
+			ret->glue = s->value;
+		if (s->value + s->size > ret->glue_end)
+			ret->glue_end = s->value + s->size;
+	}
+}
+
 static int read_allocs(struct elf *elf, struct ocaml_runtime *r, struct ocaml_allocs *ret)
 {
 	struct elf_symbol symbol[SYMBOLS] = {
@@ -89,6 +108,8 @@ static int read_allocs(struct elf *elf, struct ocaml_runtime *r, struct ocaml_al
 		symbol[i].name = functions[i].symbol;
 	for (unsigned i = 0; i < OCAML_INPUTS; i++)
 		symbol[INPUTS + i].name = inputs[i];
+	for (unsigned i = 0; i < OCAML_GLUE; i++)
+		symbol[GLUE + i].name = glue[i];
 	elf_find(elf, symbol, SYMBOLS);
 	ocaml_probes_use_state(elf, r);
 	if (!symbol[0].found || !symbol[TABLE].found || !symbol[CALL_GC].found)
@@ -104,6 +125,7 @@ static int read_allocs(struct elf *elf, struct ocaml_runtime *r, struct ocaml_al
 		.c_stack = is_5_0 ? 56 : 64,
 		.first_frame = ocaml_code_pushes_frame(elf, symbol[CALL_GC].value) ? 16 : 8,
 	};
+	find_glue(symbol, ret);
 	if (!ret->frames || !r->id_offset)
 		return -ENOTSUP;
 	add_sites(elf, symbol, r->tls != OCAML_TLS_NONE, ret);

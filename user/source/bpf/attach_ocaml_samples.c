@@ -41,6 +41,8 @@ static struct ebt_ocaml_runtime describe(const struct file_samples *o,
 		.slot = o->slot,
 		.release = (uint16_t)versions_release(r->version),
 		.stacks = attach_ocaml_stacks(allocs, at->flag - r->flag),
+		.glue = allocs->glue + at->flag - r->flag,
+		.glue_end = allocs->glue_end + at->flag - r->flag,
 	};
 }
 

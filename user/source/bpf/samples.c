@@ -16,6 +16,7 @@ struct sample_stack {
 struct ocaml_payload {
 	const struct ebt_stack_memory *memory;
 	const struct ebt_sample_more *more;
+	const struct ebt_sample_caller *caller;
 	const struct ebt_ocaml_callbacks *callbacks;
 	const struct ebt_sample_starts *starts;
 	const struct ebt_ocaml_frame *frame;
@@ -26,7 +27,8 @@ static bool split(const struct ebt_sample_record *rec, size_t payload, struct oc
 {
 	ret->memory = (const void *)(rec + 1);
 	ret->more = (const void *)(ret->memory + 1);
-	ret->callbacks = (const void *)(ret->more + 1);
+	ret->caller = (const void *)(ret->more + 1);
+	ret->callbacks = (const void *)(ret->caller + 1);
 	ret->starts = (const void *)(ret->callbacks + 1);
 	ret->frame = (const void *)(ret->starts + 1);
 	size_t fixed = (size_t)((const char *)ret->frame - (const char *)(rec + 1));
@@ -114,46 +116,70 @@ static size_t known_callers(const struct ocaml_payload *p, uint64_t ret[EBT_SAMP
 	return n;
 }
 
+/* Unwinds code up to a caller that the walk has found, and takes the rest from there. False: there
+ * is none; then *ret_n addresses are in parts.address[0]. */
+static bool join_walk(const struct c_stack_of *of, struct unwind_image *image,
+		      const struct ocaml_payload *p, struct ocaml_parts *parts, size_t *ret_n,
+		      size_t *ret_first)
+{
+	uint64_t known[EBT_SAMPLE_STARTS + 1];
+	enum unwind_end end;
+	size_t met = 0;
+	image->strict = true;
+	image->known = known;
+	image->knowns = known_callers(p, known);
+	*ret_n = c_stack_unwind(of, image, parts->address[0], &end, &met);
+	if (end != UNWIND_KNOWN)
+		return false;
+	bool at_end = p->starts->end && known[met] == p->starts->end;
+	*ret_first = at_end ? p->starts->ends : met;
+	parts->count = 1;
+	parts->c[0] = (struct ocaml_stack_c){.code = {.address = parts->address[0],
+						      .count = *ret_n,
+						      .rename = ocaml_name_function}};
+	return true;
+}
+
 /* On a stack of OCaml. */
 static int push_ocaml(const struct c_stack_of *of, const struct ebt_sample_record *rec,
 		      const struct ocaml_payload *p, struct sample_stack *ret)
 {
-	uint64_t known[EBT_SAMPLE_STARTS + 1];
-	struct ocaml_parts parts = {.count = 1};
+	struct ocaml_parts parts = {.count = 0};
 	struct unwind_image image = c_stack_image(p->memory, NULL);
-	enum unwind_end end;
-	size_t met = 0;
-	image.strict = true;
-	image.known = known;
-	image.knowns = known_callers(p, known);
-	size_t n = c_stack_unwind(of, &image, parts.address[0], &end, &met);
-	if (end != UNWIND_KNOWN) {
-		ret->end = !p->memory->words ? EBT_SAMPLE_UNREAD
-			   : n > 1	     ? EBT_SAMPLE_CUT
-					     : EBT_SAMPLE_LEAF;
-		return push_addresses(of, parts.address[0], n, ocaml_name_function, ret);
-	}
-	bool at_end = p->starts->end && known[met] == p->starts->end;
-	parts.c[0].code = (struct code_stack){
-		.address = parts.address[0], .count = n, .rename = ocaml_name_function};
-	return push_frames(of, rec, p, at_end ? p->starts->ends : met, &parts, ret);
+	size_t n, first;
+	if (join_walk(of, &image, p, &parts, &n, &first))
+		return push_frames(of, rec, p, first, &parts, ret);
+	ret->end = !p->memory->words ? EBT_SAMPLE_UNREAD : n > 1 ? EBT_SAMPLE_CUT : EBT_SAMPLE_LEAF;
+	return push_addresses(of, parts.address[0], n, ocaml_name_function, ret);
 }
 
-/* C that leaves no trace of where the stack of its caller is: but for its function. */
-static int push_call(const struct c_stack_of *of, const struct ebt_sample_record *rec,
-		     const uint64_t *from, size_t n, bool is_code, struct sample_stack *ret)
+static struct unwind_image image_of_called(const struct ocaml_payload *p)
 {
-	uint64_t address[CODE_STACK_MAX + 1];
-	if (n && from[n - 1] == CODE_GAP)
-		n--;
-	if (n > CODE_STACK_MAX - 2)
-		n = CODE_STACK_MAX - 2;
-	for (size_t i = 0; i < n; i++)
-		address[i] = from[i];
-	if (is_code)
-		address[n++] = rec->returns;
+	struct unwind_image image = c_stack_image(p->memory, NULL);
+	image.block[1] = block_of(p->memory, p->more);
+	return image;
+}
+
+/* C that OCaml has called without saving where its stack is. If the register that has it was
+ * neither found nor preserved, its caller is the last function that is known. */
+static int push_call(const struct c_stack_of *of, const struct ebt_sample_record *rec,
+		     const struct ocaml_payload *p, bool is_code, struct sample_stack *ret)
+{
+	struct ocaml_parts parts = {.count = 0};
+	struct unwind_image image = image_of_called(p);
+	size_t n, first, words = p->caller->words;
+	image.high = 0;
+	image.kept = p->caller->kept;
+	image.other = is_code ? p->caller->sp : 0;
+	image.block[2] = (struct unwind_block){
+		p->caller->sp, p->caller->word,
+		words < EBT_SAMPLE_CALLER_WORDS ? words : EBT_SAMPLE_CALLER_WORDS};
+	struct ocaml_payload walked = *p;
+	walked.frames = image.other ? p->frames : 0;
+	if (join_walk(of, &image, &walked, &parts, &n, &first))
+		return push_frames(of, rec, p, first, &parts, ret);
 	ret->end = EBT_SAMPLE_CALL;
-	return push_addresses(of, address, n, ocaml_name_function, ret);
+	return push_addresses(of, parts.address[0], n, ocaml_name_function, ret);
 }
 
 /* On a stack of C, which OCaml has called. */
@@ -161,22 +187,20 @@ static int push_called(const struct c_stack_of *of, const struct ebt_sample_reco
 		       const struct ocaml_payload *p, struct sample_stack *ret)
 {
 	struct ocaml_parts parts = {.count = 0};
-	struct unwind_image image = c_stack_image(p->memory, NULL);
-	image.block[1] = block_of(p->memory, p->more);
+	struct unwind_image image = image_of_called(p);
 	bool is_entry = image.sp == image.high;
 	const char *caller = code_frames_function(of->frames, of->map, of->pid,
 						  is_entry ? image.pc : rec->returns, !is_entry);
+	if (!caller || !ocaml_name_saves_stack(caller) || p->caller->sp)
+		return push_call(of, rec, p, caller && ocaml_name_is_code(caller), ret);
 	if (!is_entry) {
 		ocaml_parts_add(of, &parts, &image, 0);
 	} else {
 		parts.address[0][0] = image.pc;
-		parts.c[parts.count++].code =
-			(struct code_stack){.address = parts.address[0], .count = 1};
+		parts.c[parts.count++] =
+			(struct ocaml_stack_c){.code = {.address = parts.address[0], .count = 1}};
 	}
-	if (caller && ocaml_name_saves_stack(caller))
-		return push_frames(of, rec, p, 0, &parts, ret);
-	bool is_code = !is_entry && caller && ocaml_name_is_code(caller) && !parts.has_gap;
-	return push_call(of, rec, parts.address[0], parts.c[0].code.count, is_code, ret);
+	return push_frames(of, rec, p, 0, &parts, ret);
 }
 
 static int push(const struct c_stack_of *of, const struct ebt_sample_record *rec, size_t payload,
