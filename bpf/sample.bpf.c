@@ -7,10 +7,11 @@
  */
 #include "ocaml_callbacks.bpf.h"
 
-#define SAMPLE_SEARCH	 64 /* words of the innermost function's frame; a power of 2 */
-#define SAMPLE_SAVED	 64 /* words of C that are searched for what its outermost function saved */
-#define SAMPLE_MOST_OF_C (8u << 20)
-#define SAMPLE_FAR	 (1ull << 31) /* code is no farther from other code of its module */
+#define SAMPLE_SEARCH	   64 /* words of the innermost function's frame; a power of 2 */
+#define SAMPLE_SAVED_FIRST 6  /* registers that a function may save */
+#define SAMPLE_SAVED	   64 /* words of C that are searched for what its outermost function saved */
+#define SAMPLE_MOST_OF_C   (8u << 20)
+#define SAMPLE_FAR	   (1ull << 31) /* code is no farther from other code of its module */
 
 /* How OCaml's stacks are walked in a process, by its slot. The tracer sets the size before it loads
  * this. */
@@ -208,17 +209,17 @@ struct caller_search {
 	uint64_t found;
 };
 
-/* Looks at a word that C has saved, from the outermost on: one that is in the stack of OCaml. */
+/* Looks at a word that C has saved, from the outermost on, for one that is in the stack of OCaml. Of
+ * the registers that a function saves first it is the last one: others may have old ones. */
 static long caller_step(uint32_t step, void *ctx)
 {
 	struct caller_search *s = ctx;
 	uint64_t word = 0;
 	if (bpf_probe_read_user(&word, sizeof(word), (void *)(s->from - step * sizeof(word))))
 		return 1;
-	if (word <= s->low || word >= s->high || word & 7)
-		return 0;
-	s->found = word;
-	return 1;
+	if (word > s->low && word < s->high && !(word & 7))
+		s->found = word;
+	return s->found && step + 1 >= SAMPLE_SAVED_FIRST;
 }
 
 /* Where the stack of OCaml is, if it has called C without saving that. 0: it was not found. */
