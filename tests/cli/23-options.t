@@ -108,11 +108,11 @@ wrong "a program and a file" "$user" -- true
 wrong "info of nothing" info
 wrong "an unknown option of list" list --bogus
 # The commands that take an option, and what is refused by the others, which say so.
-for command in trace stat spans top mem pages list info; do "$O/ebtrace" $command --help >"$TMP/$command.help"; done
+for command in trace stat spans top profile mem pages list info; do "$O/ebtrace" $command --help >"$TMP/$command.help"; done
 of() { # COMMANDS OPTION [ARGUMENT]; mem_record: mem record
 	local command takers
 	takers=$(sed -E 's/ /, /g; s/(.*), /\1 and /; s/_/ /' <<<"$1")
-	for command in trace stat spans top mem pages list info; do
+	for command in trace stat spans top profile mem pages list info; do
 		grep -qE -- "^ +(-., )?$2(=|\[| |\$)" "$TMP/$command.help"
 		shown=$?
 		case " $1 " in
@@ -131,7 +131,9 @@ of "stat top mem" --interval 1s
 of "stat" --mmu
 wrong "another argument of --by" spans --by program -p 1
 wrong "an argument that no marker has" spans --by '#12' -p 1
-of "stat spans top mem pages" --top 3
+of "stat spans top profile mem pages" --top 3
+of "stat profile" --by program
+of "profile" --freq 99
 of "mem" --filter size=1
 of "mem pages" --at 1s
 of "pages" --from 1s
@@ -139,27 +141,27 @@ of "pages" --to 1s
 of "list" --events
 of "list" --prune
 of "trace" --time wall
-of "trace stat spans top mem pages" --format text
+of "trace stat spans top profile mem pages" --format text
 of "trace" --max-size 1M
 of "trace" --rotate 2
 of "trace" --trigger "pause>1s"
 of "trace" --max 3
 of "trace stat" --snapshot
-of "trace stat spans top mem pages mem_record" --duration 1s
+of "trace stat spans top profile mem pages mem_record" --duration 1s
 of "trace stat" --event minor
-of "trace stat spans top mem pages mem_record" --output x
+of "trace stat spans top profile mem pages mem_record" --output x
 of "mem mem_record" --rate 1e-3
 of "mem_record" --children
 of "mem" --wrapper x
 of "mem" --no-wrappers
 of "mem" --live
 of "trace stat spans top" --mode ring
-of "trace stat spans top mem pages list info mem_record" --pid 1
+of "trace stat spans top profile mem pages list info mem_record" --pid 1
 of "trace spans" --marker a:b
 of "trace spans" --many
-of "trace stat spans top mem pages info" --fail-on-loss
+of "trace stat spans top profile mem pages info" --fail-on-loss
 of "trace stat spans top info" --ocaml-version 5.3
-of "stat spans top mem pages list info" --json
+of "stat spans top profile mem pages list info" --json
 of "top" --once
 of "top" --sort gc
 of "top" --group unit

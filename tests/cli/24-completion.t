@@ -46,7 +46,7 @@ lacks() { add lacks "$@"; }
 options() { grep -oE '^ +(-[^-], )*--[a-z-]+' | tr -s ' ,' '\n' | grep . | sort; }
 overview=$("$O/ebtrace" help)
 mapfile -t commands < <(awk '/^Commands:/ { on = 1; next } !NF { on = 0 } on' <<<"$overview" | cut -c3-14 | sed 's/ *$//')
-is "$(printf '%s, ' "${commands[@]}")" "trace, stat, spans, top, mem, pages, list, info, mem record, help, completion, version, " \
+is "$(printf '%s, ' "${commands[@]}")" "trace, stat, spans, top, profile, mem, pages, list, info, mem record, help, completion, version, " \
 	"help lists the commands"
 # shellcheck disable=SC2046
 only "ebtrace " $(printf '%s\n' "${commands[@]}" | grep -v ' ')
@@ -97,6 +97,7 @@ for option in --mode --ring-request --attach; do
 done
 values trace --time
 values stat --by
+values profile --by
 values mem --per
 values trace --blame optional
 values stat --blame optional

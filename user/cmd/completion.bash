@@ -50,7 +50,7 @@ _ebtrace_argument()
 	fi
 	[[ "${_ebtrace_options[$command]} " == *" $prev"[\ =]* ]] || return
 	[[ $split == true ]] && prev+='='
-	read -r kind words <<<"${_ebtrace_arguments[$prev]-}"
+	read -r kind words <<<"${_ebtrace_arguments[$command $prev]-${_ebtrace_arguments[$prev]-}}"
 	case $kind:$cur in
 	pid:*,*) before+=${cur%,*}, cur=${cur##*,} ;;
 	event:!*) before+=! cur=${cur#!} ;;

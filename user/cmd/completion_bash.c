@@ -88,6 +88,20 @@ static void put_arguments(struct buf *b, const struct option_row *r)
 	put_argument(b, r->argument);
 }
 
+/* Of a command that has words of its own for the option. */
+static void put_own_arguments(struct buf *b, const struct option_row *r, const struct command *c)
+{
+	char key[KEY_BYTES];
+	const struct option_argument *a = option_argument(r, c->options);
+	if (a == r->argument || !(r->commands & c->options))
+		return;
+	for (unsigned i = 0; i < 2; i++) {
+		snprintf(key, sizeof(key), "%s --%s%s", c->full_name, r->name, i ? "=" : "");
+		put_key(b, key);
+		put_argument(b, a);
+	}
+}
+
 void completion_bash(struct buf *b)
 {
 	buf_puts(b, "# bash completion for ebtrace. Made by: ebtrace completion bash\n\n"
@@ -97,9 +111,13 @@ void completion_bash(struct buf *b)
 	for (const struct command *c = commands; c->full_name; c++)
 		put_options(b, c);
 	buf_puts(b, ")\ndeclare -gA _ebtrace_arguments=(\n");
-	for (const struct option_row *r = option_rows; r->help; r++)
-		if (r->argument)
-			put_arguments(b, r);
+	for (const struct option_row *r = option_rows; r->help; r++) {
+		if (!r->argument)
+			continue;
+		put_arguments(b, r);
+		for (const struct command *c = commands; c->full_name; c++)
+			put_own_arguments(b, r, c);
+	}
 	buf_puts(b, ")\ndeclare -gA _ebtrace_formats=(\n");
 	completion_put_formats(b, &list);
 	buf_puts(b, ")\ndeclare -gA _ebtrace_known=(\n");

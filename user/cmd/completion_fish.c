@@ -69,7 +69,8 @@ static bool has_help(const struct option_row *r, const struct command *c, const 
 }
 
 /* An option of the commands for which it has this help text. */
-static void put_option(struct buf *b, const struct option_row *r, const char *help)
+static void put_option(struct buf *b, const struct option_row *r, const char *help,
+		       const struct option_argument *argument)
 {
 	const char letter[] = {(char)r->key, 0};
 	buf_puts(b, "complete -c ebtrace -n '__ebtrace_is");
@@ -90,8 +91,8 @@ static void put_option(struct buf *b, const struct option_row *r, const char *he
 		buf_puts(b, " -l ");
 		buf_puts(b, r->name);
 	}
-	if (r->argument)
-		put_argument(b, r->argument);
+	if (argument)
+		put_argument(b, argument);
 	buf_puts(b, " -d '");
 	put_text(b, help);
 	buf_puts(b, "'\n");
@@ -106,7 +107,7 @@ static void put_options(struct buf *b, const struct option_row *r)
 		while (first != c && !has_help(r, first, help))
 			first++;
 		if (first == c && r->commands & c->options)
-			put_option(b, r, help);
+			put_option(b, r, help, option_argument(r, c->options));
 	}
 }
 

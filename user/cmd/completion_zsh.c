@@ -68,17 +68,17 @@ static void put_argument(struct buf *b, const struct option_argument *a)
 }
 
 static void put_option(struct buf *b, const char *dashes, const char *name, const char *sign,
-		       const struct option_row *r, const char *help)
+		       const struct option_argument *argument, const char *help)
 {
 	buf_puts(b, "\t\t'*");
 	buf_puts(b, dashes);
 	put_text(b, name, "?");
-	buf_puts(b, r->argument ? sign : "");
+	buf_puts(b, argument ? sign : "");
 	buf_puts(b, "[");
 	put_text(b, help, "[]\\");
 	buf_puts(b, "]");
-	if (r->argument)
-		put_argument(b, r->argument);
+	if (argument)
+		put_argument(b, argument);
 	buf_puts(b, "'\n");
 }
 
@@ -91,10 +91,11 @@ static void put_options(struct buf *b, const struct command *c)
 		if (!(r->commands & c->options))
 			continue;
 		const char *help = option_help(r, c->options);
+		const struct option_argument *argument = option_argument(r, c->options);
 		if (option_is_letter(r->key))
-			put_option(b, "-", letter, "+", r, help);
+			put_option(b, "-", letter, "+", argument, help);
 		if (r->name)
-			put_option(b, "--", r->name, is_optional ? "=-" : "=", r, help);
+			put_option(b, "--", r->name, is_optional ? "=-" : "=", argument, help);
 	}
 	put_end(b);
 }

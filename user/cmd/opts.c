@@ -69,10 +69,9 @@ static const struct option_argument of_ring_request = {"WHEN", WORDS("auto", "al
 						       false};
 static const struct option_argument of_attach = {"HOW", WORDS("auto", "multi", "perf"), false};
 static const struct option_argument of_blame = {"faults", WORDS("faults"), true};
-static const char *const stat_by[] = {"program", "process", NULL};
-static const char *const profile_by[] = {"phase", "thread", "domain", "program", NULL};
-static const struct option_argument of_by = {
-	"WHAT", WORDS("program", "process", "phase", "thread", "domain"), false};
+static const struct option_argument of_by = {"WHAT", WORDS("program", "process"), false};
+static const struct option_argument of_profile_by = {
+	"WHAT", WORDS("phase", "thread", "domain", "program"), false};
 static const struct option_argument of_column = {"COLUMN", OPTION_WORDS, top_column_names, false};
 static const struct option_argument of_group = {"WHAT", OPTION_WORDS, top_group_names, false};
 static const struct option_argument of_time_form = {"HOW", WORDS("start", "delta", "wall"), false};
@@ -318,6 +317,12 @@ const struct option_row *option_row_of(int key)
 	return r->help ? r : NULL;
 }
 
+const struct option_argument *option_argument(const struct option_row *r,
+					      enum opts_commands command)
+{
+	return r->key == OPT_BY && command == OPTS_PROFILE ? &of_profile_by : r->argument;
+}
+
 const char *option_help(const struct option_row *r, enum opts_commands command)
 {
 	const char *own = r->name ? option_own_help(r->name, command) : NULL;
@@ -406,10 +411,11 @@ static double parse_rate(struct argp_state *st, const char *text)
 	return v;
 }
 
-/* The number of a word of the option with this name. */
-static int parse_word_of(struct argp_state *st, const char *option, const char *const *words,
-			 const char *text)
+/* The number of a word of the option's row. */
+static int parse_word(struct argp_state *st, const struct option_row *r, const char *text)
 {
+	const struct opts *o = st->input;
+	const char *const *words = option_argument(r, o->command)->words;
 	char known[128];
 	size_t at = 0;
 	for (int i = 0; words[i]; i++) {
@@ -418,13 +424,8 @@ static int parse_word_of(struct argp_state *st, const char *option, const char *
 		at += (size_t)snprintf(known + at, sizeof(known) - at, "%s%s", i ? ", " : "",
 				       words[i]);
 	}
-	refuse(st, "unknown --%s '%s'; known: %s", option, text, known);
+	refuse(st, "unknown --%s '%s'; known: %s", r->name, text, known);
 	return 0;
-}
-
-static int parse_word(struct argp_state *st, const struct option_row *r, const char *text)
-{
-	return parse_word_of(st, r->name, r->argument->words, text);
 }
 
 typedef uint64_t parse_fn(struct argp_state *st, const char *text);
@@ -560,12 +561,13 @@ static void parse_by(struct argp_state *st, struct opts *o, const char *arg)
 			refuse(st,
 			       "--by of spans is '#N', an argument of their markers: --by '#0'");
 		o->by_argument = 1 + (uint32_t)parse_number(st, arg + 1, 0, MARKER_VALUES_MAX - 1);
-	} else if (o->command == OPTS_PROFILE) {
-		o->profile_by = (enum profile_by)(PROFILE_BY_PHASE +
-						  parse_word_of(st, "by", profile_by, arg));
-	} else {
-		o->by = (enum stat_by)(STAT_BY_PROGRAM + parse_word_of(st, "by", stat_by, arg));
+		return;
 	}
+	int word = parse_word(st, option_row_of(OPT_BY), arg);
+	if (o->command == OPTS_PROFILE)
+		o->profile_by = (enum profile_by)(PROFILE_BY_PHASE + word);
+	else
+		o->by = (enum stat_by)(STAT_BY_PROGRAM + word);
 }
 
 /* Options that become more than a field. */

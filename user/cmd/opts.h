@@ -148,6 +148,9 @@ static inline bool option_is_letter(int key)
 	return key < OPT_MIN_DURATION;
 }
 
+/* The argument of an option, as one command has it: its words may be others. */
+const struct option_argument *option_argument(const struct option_row *r,
+					      enum opts_commands command);
 /* The help text of an option, for one command: its own, or that of all. Static. */
 const char *option_help(const struct option_row *r, enum opts_commands command);
 /* True if a command accepts an option of the group with this heading. */

@@ -105,7 +105,7 @@ static uint32_t label_of(struct frame_tree *t, uint32_t frame, const struct fram
 /* The node of a function below `parent`, or the one of its outermost call. 0: no memory. */
 static uint32_t push(struct frame_tree *t, uint32_t parent, uint32_t label)
 {
-	if (t->label[label].on_path)
+	if (t->keeps_recursion ? t->node[parent].label == label : t->label[label].on_path)
 		return parent;
 	uint64_t *known = map_put(&t->child_of, (uint64_t)parent << 32 | label);
 	if (!known)

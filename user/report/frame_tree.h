@@ -47,6 +47,7 @@ struct frame_tree {
 	struct frame_tree_label *label;
 	uint32_t nodes, labels; /* entries in use, with the first one */
 	bool without_addresses; /* the caller's, for the next frame_tree_add() */
+	bool keeps_recursion;	/* likewise: only a function that calls itself is one node */
 	/* Private. */
 	const struct session *session;
 	struct display_names *names;

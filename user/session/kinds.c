@@ -22,6 +22,14 @@ const struct kind kinds_table[EBT_KINDS] = {
 #include <ebtrace/events.def>
 };
 
+/* A list of arguments ends with a row of zeroes. */
+#define EBT_ARG(name, type, field)	+1
+#define EBT_OPTIONAL(name, type, field) +1
+#define EBT_KIND_DEF(value, KIND, kind_name, kind_family, kind_label, kind_args, kind_payload, \
+		     text)                                                                     \
+	_Static_assert(0 kind_args <= KINDS_ARGS, "room for the arguments of " #KIND);
+#include <ebtrace/events.def>
+
 static const struct {
 	const char *name, *help;
 	enum kinds_unit unit;

@@ -106,7 +106,7 @@ enum kinds_unit {
 	KINDS_UNIT_work,
 };
 
-#define KINDS_ARGS 18
+#define KINDS_ARGS 19 /* the most of a kind */
 
 struct kinds_arg {
 	const char *name; /* NULL: behind the last one */

@@ -113,6 +113,7 @@ int profile_sections_make(struct profile_sections *s, const struct profile_model
 {
 	*s = (struct profile_sections){0};
 	int err = frame_tree_init(&s->tree, m->session);
+	s->tree.keeps_recursion = true;
 	if (!err)
 		err = find_sections(s, m);
 	struct frame_tree_value *value = calloc(m->rows + 1ull, sizeof(*value));
@@ -135,12 +136,26 @@ void profile_sections_done(struct profile_sections *s)
 
 /* ---- functions ---- */
 
-static void count_node(const struct profile_sections *s, const struct frame_tree_node *n,
+/* Whether a function is below itself. */
+static bool is_inner(const struct frame_tree *t, uint32_t root, uint32_t node)
+{
+	for (uint32_t at = node; at != root;) {
+		at = t->node[at].parent;
+		if (t->node[at].label == t->node[node].label)
+			return true;
+	}
+	return false;
+}
+
+static void count_node(const struct frame_tree *t, uint32_t root, uint32_t node,
 		       struct profile_function *f)
 {
-	const struct strings *strings = s->tree.session->strings;
-	f->name = s->tree.label[n->label].text;
+	const struct strings *strings = t->session->strings;
+	const struct frame_tree_node *n = &t->node[node];
+	f->name = t->label[n->label].text;
 	f->self += n->self;
+	if (is_inner(t, root, node))
+		return;
 	f->total += n->total;
 	if (n->total < f->heaviest)
 		return;
@@ -168,7 +183,7 @@ int profile_functions(const struct profile_sections *s, const struct profile_sec
 	if (!f)
 		return -ENOMEM;
 	for (uint32_t n = of->root; (n = frame_tree_next(t, of->root, n));)
-		count_node(s, &t->node[n], &f[t->node[n].label]);
+		count_node(t, of->root, n, &f[t->node[n].label]);
 	for (uint32_t i = 0; i < t->labels; i++) {
 		/* A mark of what is missing is no function. */
 		if (!f[i].name || (*f[i].name == '[' && !f[i].self))

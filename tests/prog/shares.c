@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * Four functions that take 10, 20, 30 and 40 % of the CPU time of their thread: shares SECONDS
+ * [THREADS]. Their lengths are random, so that no timer keeps step with them.
+ */
+#include <pthread.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <time.h>
+
+#define ROUNDS 100 /* between two looks at the clock */
+
+static double seconds;
+
+static double cpu_seconds(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+#define WORK(name)                                                                   \
+	static __attribute__((noipa)) uint64_t name(uint64_t x, unsigned n)          \
+	{                                                                            \
+		for (unsigned i = 0; i < n; i++)                                     \
+			x = x * 6364136223846793005ull + 1442695040888963407ull + i; \
+		return x;                                                            \
+	}
+WORK(ten)
+WORK(twenty)
+WORK(thirty)
+WORK(forty)
+
+static void *run(void *ctx)
+{
+	uint64_t x = (uint64_t)(uintptr_t)ctx;
+	while (cpu_seconds() < seconds)
+		for (unsigned i = 0; i < ROUNDS; i++) {
+			unsigned k = 1 + (unsigned)(x >> 54);
+			x = forty(thirty(twenty(ten(x, 10 * k), 20 * k), 30 * k), 40 * k);
+		}
+	return (void *)(uintptr_t)x;
+}
+
+int main(int argc, char **argv)
+{
+	pthread_t thread[16];
+	unsigned threads = argc > 2 ? (unsigned)atoi(argv[2]) % 16 : 0;
+	seconds = argc > 1 ? atof(argv[1]) : 1;
+	for (unsigned i = 0; i < threads; i++)
+		if (pthread_create(&thread[i], NULL, run, (void *)(uintptr_t)(i + 2)))
+			return 1;
+	uint64_t x = (uint64_t)(uintptr_t)run((void *)1);
+	for (unsigned i = 0; i < threads; i++)
+		pthread_join(thread[i], NULL);
+	return x == 0;
+}

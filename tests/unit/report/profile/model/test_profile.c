@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* Samples in the places and sections where a straightforward count puts them. */
+#include "report/profile/model/sections.h"
+#include "tests/random.h"
+#include "tests/tap.h"
+#include "tests/unit/processes_fixture.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MINOR 11
+#define ROOTS 12
+#define WAIT  42 /* in it the mutator may run */
+
+static struct session *session;
+static struct profile_model model;
+
+/* The stack of functions that words name, from the outermost on. */
+static uint32_t stack_of(const char *words)
+{
+	char copy[64], *rest = copy;
+	uint32_t stack = 0;
+	snprintf(copy, sizeof(copy), "%s", words);
+	for (char *word; (word = strsep(&rest, " "));) {
+		struct frame_position p = {
+			.function = strings_put(session->strings, word, strlen(word))};
+		uint32_t frame =
+			frames_put(session->frames, &(struct frame){.count = 1, .position = &p});
+		stack = stacks_push(session->stacks, stack, frame);
+	}
+	return stack;
+}
+
+static void feed(struct ebt_event ev)
+{
+	static uint64_t ts = 1000;
+	ev.ts = ts++;
+	if (profile_model_events(&model, &ev, 1))
+		abort();
+}
+
+static void phase(uint32_t process, uint16_t domain, uint16_t kind, uint32_t id)
+{
+	feed((struct ebt_event){
+		.process = process, .domain = domain, .kind = kind, .id = id, .tid = 70 + domain});
+}
+
+static void sample(uint32_t process, uint16_t domain, uint32_t tid, const char *stack)
+{
+	feed((struct ebt_event){.process = process,
+				.domain = domain,
+				.tid = tid,
+				.kind = EBT_SAMPLE,
+				.pos = 10,
+				.stack = *stack ? stack_of(stack) : 0});
+}
+
+static void begin(enum profile_by by)
+{
+	profile_model_init(&model, session, by);
+}
+
+/* The sections: name, samples, those of the collector. */
+static void has(const char *expected, const char *name)
+{
+	char got[512] = "";
+	struct profile_sections s;
+	profile_model_end(&model);
+	if (profile_sections_make(&s, &model))
+		abort();
+	for (uint32_t i = 0; i < s.count; i++)
+		snprintf(got + strlen(got), sizeof(got) - strlen(got), "%s %llu %llu; ",
+			 s.section[i].name, (unsigned long long)s.section[i].samples,
+			 (unsigned long long)s.section[i].collector);
+	is_str(got, expected, name);
+	profile_sections_done(&s);
+	profile_model_done(&model);
+}
+
+static void test_places(void)
+{
+	begin(PROFILE_BY_PHASE);
+	sample(1, 0, 70, "main");
+	phase(1, 0, EBT_BEGIN, MINOR);
+	sample(1, 0, 70, "main");
+	phase(1, 0, EBT_BEGIN, ROOTS);
+	sample(1, 0, 70, "main");
+	sample(1, 0, 99, "helper");
+	phase(1, 0, EBT_END, ROOTS);
+	phase(1, 0, EBT_END, MINOR);
+	sample(1, 0, 70, "main");
+	has("minor_local_roots 2 2; mutator 2 0; minor 1 1; ",
+	    "the innermost phase; before its first event a domain was in its mutator");
+
+	begin(PROFILE_BY_PHASE);
+	phase(1, 0, EBT_BEGIN, WAIT);
+	sample(1, 0, 70, "main");
+	phase(1, 0, EBT_BEGIN, MINOR);
+	sample(1, 0, 70, "main");
+	has("minor 1 1; mutator 1 0; ",
+	    "a phase in which the mutator runs is none of the collector");
+
+	begin(PROFILE_BY_PHASE);
+	phase(1, 0, EBT_BEGIN, MINOR);
+	phase(1, 0, EBT_BEGIN, ROOTS);
+	phase(1, 0, EBT_END, MINOR);
+	sample(1, 0, 70, "main");
+	phase(1, 0, EBT_END, MINOR);
+	sample(1, 0, 70, "main");
+	has("mutator 2 0; ", "the end of an outer phase ends those inside");
+
+	begin(PROFILE_BY_PHASE);
+	phase(1, 0, EBT_BEGIN, MINOR);
+	feed((struct ebt_event){.process = 1, .domain = 0, .kind = EBT_LOST});
+	sample(1, 0, 70, "main");
+	phase(1, 0, EBT_END, MINOR);
+	sample(1, 0, 70, "main");
+	has("mutator 2 0; ", "after a loss no phase is open");
+
+	begin(PROFILE_BY_PHASE);
+	phase(1, 3, EBT_BEGIN, MINOR);
+	sample(1, EBT_NO_DOMAIN, 73, "main");
+	sample(1, EBT_NO_DOMAIN, 74, "main");
+	sample(2, 0, 70, "main");
+	has("minor 1 1; no domain 1 0; phase not known 1 0; ",
+	    "a thread has the domain of its events; without events of a process no phase is known");
+}
+
+static void test_sections(void)
+{
+	begin(PROFILE_BY_DEFAULT);
+	phase(1, 0, EBT_BEGIN, MINOR);
+	sample(1, 0, 70, "main gc");
+	phase(1, 0, EBT_END, MINOR);
+	sample(1, 0, 70, "main");
+	sample(1, 0, 70, "");
+	has("mutator 2 0; collector 1 1; ", "mutator and collector are apart");
+
+	begin(PROFILE_BY_THREAD);
+	snprintf(processes_at(&session->processes, 1)->comm, 32, "one");
+	sample(1, EBT_NO_DOMAIN, 70, "main");
+	sample(1, EBT_NO_DOMAIN, 71, "main");
+	sample(2, EBT_NO_DOMAIN, 71, "main");
+	sample(1, EBT_NO_DOMAIN, 71, "main");
+	has("thread 71 of one (1) 2 0; thread 70 of one (1) 1 0; thread 71 of program without a "
+	    "name "
+	    "(2) 1 0; ",
+	    "threads of one number are those of their processes");
+
+	begin(PROFILE_BY_PROGRAM);
+	sample(1, EBT_NO_DOMAIN, 70, "main");
+	profile_model_forget(&model, 1);
+	snprintf(processes_at(&session->processes, 1)->comm, 32, "other");
+	sample(1, EBT_NO_DOMAIN, 70, "main");
+	sample(1, EBT_NO_DOMAIN, 70, "main");
+	has("other 2 0; one 1 0; ", "a process that has ended keeps its name");
+}
+
+/* Self and total of each function, with recursion once. */
+static void test_functions(void)
+{
+	struct profile_sections s;
+	struct profile_function *f;
+	uint32_t count;
+	char got[256] = "";
+	begin(PROFILE_BY_DEFAULT);
+	sample(1, 0, 70, "main a");
+	sample(1, 0, 70, "main a b a");
+	sample(1, 0, 70, "main b");
+	sample(1, 0, 70, "[cut] b b");
+	if (profile_sections_make(&s, &model) || profile_functions(&s, s.section, &f, &count))
+		abort();
+	for (uint32_t i = 0; i < count; i++)
+		snprintf(got + strlen(got), sizeof(got) - strlen(got), "%s %llu %llu; ", f[i].name,
+			 (unsigned long long)f[i].self, (unsigned long long)f[i].total);
+	is_str(got, "b 2 3; a 2 2; main 0 3; ",
+	       "functions have their own samples and those of what they call; marks are none");
+	free(f);
+	profile_sections_done(&s);
+	profile_model_done(&model);
+}
+
+/* The counts of random samples are those of a sum. */
+static void test_sums(void)
+{
+	static const char *const stacks[] = {"main", "main a", "main b", "main a c", ""};
+	uint64_t state = 1234567, n = 0, by_thread[4] = {0};
+	bool equal = true;
+	begin(PROFILE_BY_THREAD);
+	for (; n < 5000; n++) {
+		uint64_t r = random_next(&state) >> 32;
+		by_thread[r & 3]++;
+		sample(2, EBT_NO_DOMAIN, 50 + (uint32_t)(r & 3), stacks[r / 4 % 5]);
+	}
+	struct profile_sections s;
+	if (profile_sections_make(&s, &model))
+		abort();
+	uint64_t sum = 0, whole = 0;
+	for (uint32_t i = 0; i < s.count; i++) {
+		unsigned tid = (unsigned)strtoul(s.section[i].name + strlen("thread "), NULL, 10);
+		equal &= s.section[i].samples == by_thread[tid - 50];
+		whole += s.tree.node[s.section[i].root].total;
+		sum += s.section[i].samples;
+	}
+	ok(equal && sum == n && whole == n && model.samples == n && model.time_ns == 10 * n,
+	   "sections, trees and totals add up to all samples");
+	ok(model.rows <= 20, "memory is that of the different stacks");
+	profile_sections_done(&s);
+	profile_model_done(&model);
+}
+
+int main(void)
+{
+	if (session_new(&session) || enter_processes(session, 3))
+		return 1;
+	test_places();
+	test_sections();
+	test_functions();
+	test_sums();
+	session_free(session);
+	return tap_done();
+}
