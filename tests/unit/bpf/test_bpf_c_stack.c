@@ -61,11 +61,16 @@ static struct unwind_rule rule_at(void *ctx, uint64_t address, bool is_innermost
 	(void)is_innermost;
 	switch ((enum kind)((address - CODE(0, 0)) >> 12)) {
 	case FP:
-		return (struct unwind_rule){16, -8, -16, UNWIND_BY_FP, true, {0}};
+		return (struct unwind_rule){
+			.cfa = 16, .pc = -8, .fp = -16, .kind = UNWIND_BY_FP, .has_fp = true};
 	case SAME:
-		return (struct unwind_rule){8 + 8 * words, -8, 0, UNWIND_BY_SP, false, {0}};
+		return (struct unwind_rule){.cfa = 8 + 8 * words, .pc = -8, .kind = UNWIND_BY_SP};
 	case OTHER:
-		return (struct unwind_rule){16 + 8 * words, -8, -16, UNWIND_BY_SP, true, {0}};
+		return (struct unwind_rule){.cfa = 16 + 8 * words,
+					    .pc = -8,
+					    .fp = -16,
+					    .kind = UNWIND_BY_SP,
+					    .has_fp = true};
 	case START:
 		return (struct unwind_rule){.kind = UNWIND_OUTERMOST};
 	default:
