@@ -3,11 +3,15 @@
 #include "elf/unwind.h"
 #include "tests/tap.h"
 
-#define STACK	 0x7000u
-#define WORDS	 64
-#define OF_FP	 0x100u /* an address of code of which no rule is known: it has a frame pointer */
-#define OF_NONE	 0x200u /* that saves no frame pointer, and whose own caller is not found */
-#define OF_START 0x300u
+#define STACK	  0x7000u
+#define WORDS	  64
+#define OF_FP	  0x100u /* an address of code of which no rule is known: it has a frame pointer */
+#define OF_NONE	  0x200u /* that saves no frame pointer, and whose own caller is not found */
+#define OF_PUSHED 0x2f0u
+#define OF_OTHER  0x2f1u
+#define OF_SP	  0x2f2u
+#define OF_START  0x300u
+#define OTHER	  0x3000u /* another stack */
 
 static uint64_t stack[WORDS];
 
@@ -23,6 +27,14 @@ static struct unwind_rule rule(void *ctx, uint64_t address, bool is_innermost)
 	uint8_t kind = address >= OF_START  ? UNWIND_OUTERMOST
 		       : address >= OF_NONE ? UNWIND_OTHERWISE
 					    : UNWIND_UNKNOWN;
+	/* C that has pushed a register that it preserves, and code with a stack of its own. */
+	if (address == OF_PUSHED)
+		return (struct unwind_rule){
+			.kind = UNWIND_BY_SP, .cfa = 16, .pc = -8, .has_kept = true, .kept = -16};
+	if (address == OF_OTHER)
+		return (struct unwind_rule){.kind = UNWIND_BY_KEPT, .cfa = 24, .pc = -8};
+	if (address == OF_SP)
+		return (struct unwind_rule){.kind = UNWIND_BY_SP, .cfa = 16, .pc = -8};
 	return (struct unwind_rule){.kind = kind};
 }
 
@@ -49,8 +61,38 @@ static size_t walk(const struct unwind_image *image, size_t cap, uint64_t *ret,
 	return unwind(image, &code, ret, cap, ret_end);
 }
 
+/* C on its stack, called by code whose stack is another one, to which a register leads. */
+static void test_other_stack(void)
+{
+	uint64_t c_stack[] = {OTHER, OF_OTHER}, other[] = {1, 2, OF_SP, 3, OF_SP, 4, OF_START};
+	uint64_t known[] = {OTHER + 8, OTHER + 40}, got[16];
+	enum unwind_end end;
+	size_t met = 9;
+	struct unwind_image image = {.pc = OF_PUSHED,
+				     .sp = STACK,
+				     .strict = true,
+				     .kept = 0x77,
+				     .other = OTHER,
+				     .block = {{STACK, c_stack, 2}, {OTHER, other, 7}}};
+	ok(unwind(&image, &code, got, 16, &end) == 5 && end == UNWIND_WHOLE && got[1] == OF_OTHER &&
+		   got[2] == OF_SP && got[4] == OF_START,
+	   "a preserved register leads to the stack of the caller");
+	image.known = known;
+	image.knowns = 2;
+	ok(unwind_until(&image, &code, got, 16, &end, &met) == 3 && end == UNWIND_KNOWN && met == 1,
+	   "up to a caller that is known otherwise");
+	image.other = OTHER + 8;
+	ok(unwind_until(&image, &code, got, 16, &end, &met) == 2 && end == UNWIND_CUT,
+	   "not if the register has another value");
+	image.pc = OF_FP;
+	image.fp = STACK;
+	ok(unwind_until(&image, &code, got, 16, &end, &met) == 1 && end == UNWIND_CUT,
+	   "where only rules count, a frame pointer does not");
+}
+
 int main(void)
 {
+	test_other_stack();
 	uint64_t got[16];
 	enum unwind_end end;
 	struct unwind_image image = image_of(OF_FP + 0x50, 5);
