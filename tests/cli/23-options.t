@@ -26,7 +26,7 @@ done
 
 # The commands, as `help` lists them; the help of each in three ways.
 mapfile -t commands < <("$O/ebtrace" help | sed -n '/^Commands:/,/^$/s/^  \(.\{12\}\).*/\1/p' | sed 's/ *$//')
-is "${#commands[@]}" 12 "help lists the commands"
+is "${#commands[@]}" 13 "help lists the commands"
 "$O/ebtrace" help | grep -q '^Examples:' && "$O/ebtrace" help | grep -q 'ebtrace help COMMAND'
 ok $? "help has examples, and names the help of commands"
 for command in "${commands[@]}"; do
@@ -132,8 +132,10 @@ of "stat" --mmu
 wrong "another argument of --by" spans --by program -p 1
 wrong "an argument that no marker has" spans --by '#12' -p 1
 of "stat spans top profile mem pages" --top 3
-of "stat profile" --by program
+of "stat spans profile" --by program
 of "profile" --freq 99
+of "trace stat top mem" --cpu 5%
+of "trace stat top mem" --memory 100M
 of "mem" --filter size=1
 of "mem pages" --at 1s
 of "pages" --from 1s

@@ -72,6 +72,7 @@ static const struct option_argument of_blame = {"faults", WORDS("faults"), true}
 static const struct option_argument of_by = {"WHAT", WORDS("program", "process"), false};
 static const struct option_argument of_profile_by = {
 	"WHAT", WORDS("phase", "thread", "domain", "program"), false};
+static const struct option_argument of_span_by = {"#N", OPTION_VALUE, NULL, false};
 static const struct option_argument of_column = {"COLUMN", OPTION_WORDS, top_column_names, false};
 static const struct option_argument of_group = {"WHAT", OPTION_WORDS, top_group_names, false};
 static const struct option_argument of_time_form = {"HOW", WORDS("start", "delta", "wall"), false};
@@ -270,11 +271,11 @@ const struct option_row option_rows[] = {
 	{RUN | OPTS_PAGES | OPTS_MEM_RECORD, "bpf-buffer", OPT_BPF_BUFFER, &of_size,
 	 "Size of the BPF ring buffer, a power of two; default 16M", 4,
 	 INTO(POWER, engine.bpf_buffer_bytes, .least = "4K", .most = "1G", .is_live = true)},
-	{RUN, "cpu", OPT_CPU, &of_percent,
+	{RINGS | OPTS_MEM, "cpu", OPT_CPU, &of_percent,
 	 "Share of one CPU that tracing may take, that of the probes in the programs included: 5%; "
 	 "above it less is recorded, which is said and counted, until it is cheap again",
 	 4, INTO(SHARE, engine.cpu_share, .is_live = true)},
-	{RUN, "memory", OPT_MEMORY, &of_size,
+	{RINGS | OPTS_MEM, "memory", OPT_MEMORY, &of_size,
 	 "Memory that ebtrace may take: 100M; above it less is recorded, likewise", 4,
 	 INTO(SIZE, engine.memory_bytes, .least = "1M", .is_live = true)},
 	{RUN, "attach", OPT_ATTACH, &of_attach,
@@ -320,7 +321,9 @@ const struct option_row *option_row_of(int key)
 const struct option_argument *option_argument(const struct option_row *r,
 					      enum opts_commands command)
 {
-	return r->key == OPT_BY && command == OPTS_PROFILE ? &of_profile_by : r->argument;
+	if (r->key == OPT_BY && command == OPTS_PROFILE)
+		return &of_profile_by;
+	return r->key == OPT_BY && command == OPTS_SPANS ? &of_span_by : r->argument;
 }
 
 const char *option_help(const struct option_row *r, enum opts_commands command)

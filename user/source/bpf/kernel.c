@@ -332,14 +332,11 @@ bool bpf_kernel_pop_slot(struct bpf_kernel *k, uint32_t *ret_slot)
 
 struct ebt_dropped bpf_kernel_dropped(const struct bpf_kernel *k)
 {
-	const struct ebt_dropped *d = &k->skel->bss->ebt_dropped;
-	return (struct ebt_dropped){
-		.in_ring = __atomic_load_n(&d->in_ring, __ATOMIC_RELAXED),
-		.nowhere = __atomic_load_n(&d->nowhere, __ATOMIC_RELAXED),
-		.control = __atomic_load_n(&d->control, __ATOMIC_RELAXED),
-		.stacks = __atomic_load_n(&d->stacks, __ATOMIC_RELAXED),
-		.children = __atomic_load_n(&d->children, __ATOMIC_RELAXED),
-	};
+	struct ebt_dropped d;
+	const uint64_t *from = (const uint64_t *)&k->skel->bss->ebt_dropped;
+	for (size_t i = 0; i < sizeof(d) / sizeof(*from); i++)
+		((uint64_t *)&d)[i] = __atomic_load_n(&from[i], __ATOMIC_RELAXED);
+	return d;
 }
 
 void bpf_kernel_set_level(struct bpf_kernel *k, enum ebt_level level)
