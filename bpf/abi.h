@@ -518,8 +518,8 @@ struct ebt_sample_more {
 
 /*
  * Of C that OCaml has called without saving where its own stack is: that may be `sp`, which is in a
- * register that C preserves, or where C has saved it. Then the frames are those from there on, as of
- * OCAML.
+ * register that C preserves, or where C has saved it. Then the frames are those from there on, as
+ * of OCAML.
  */
 #define EBT_SAMPLE_CALLER_WORDS 64
 struct ebt_sample_caller {

@@ -9,7 +9,7 @@
 
 #define SAMPLE_SEARCH	   64 /* words of the innermost function's frame; a power of 2 */
 #define SAMPLE_SAVED_FIRST 6  /* registers that a function may save */
-#define SAMPLE_SAVED	   64 /* words of C that are searched for what its outermost function saved */
+#define SAMPLE_SAVED	   64 /* words of C in which is what its outermost function saved */
 #define SAMPLE_MOST_OF_C   (8u << 20)
 #define SAMPLE_FAR	   (1ull << 31) /* code is no farther from other code of its module */
 
@@ -209,7 +209,7 @@ struct caller_search {
 	uint64_t found;
 };
 
-/* Looks at a word that C has saved, from the outermost on, for one that is in the stack of OCaml. Of
+/* Reads a word that C has saved, from the outermost on, for one that is in the stack of OCaml. Of
  * the registers that a function saves first it is the last one: others may have old ones. */
 static long caller_step(uint32_t step, void *ctx)
 {

@@ -14,6 +14,7 @@ user/cmd/list.c
 user/cmd/mem.c
 user/cmd/mem_record.c
 user/cmd/opts.c
+user/cmd/profile.c
 user/codec/memtrace/
 user/codec/ring/
 user/format/memtrace.c
@@ -30,13 +31,17 @@ user/source/bpf/alloc_rest.h
 user/source/bpf/attach_ocaml.c
 user/source/bpf/attach_ocaml.h
 user/source/bpf/attach_ocaml_alloc.c
+user/source/bpf/attach_ocaml_samples.c
 user/source/bpf/attacher.h
 user/source/bpf/attachers.c
 user/source/bpf/attachers.h
 user/source/bpf/event_stacks.c
 user/source/bpf/kernel.c
 user/source/bpf/records.c
+user/source/bpf/samples.c
 user/source/ring/
+user/source/stacks/ocaml_parts.c
+user/source/stacks/ocaml_parts.h
 user/source/stacks/ocaml_stack.c
 user/source/stacks/ocaml_stack.h
 END

@@ -25,8 +25,8 @@ for command in "" trace stat info; do
 			$command "$prog"
 	done
 done
-says 2 "no such command or file 'date'; the commands are trace, stat, top, mem, pages, list and info; to run and trace a program: ebtrace -- date" date
-says 2 "no such command or file 'date'; the commands are trace, stat, top, mem, pages, list and info; to run and trace a program: ebtrace -- date" -v date -d 1s
+says 2 "no such command or file 'date'; the commands are trace, stat, spans, top, profile, mem, pages, list and info; to run and trace a program: ebtrace -- date" date
+says 2 "no such command or file 'date'; the commands are trace, stat, spans, top, profile, mem, pages, list and info; to run and trace a program: ebtrace -- date" -v date -d 1s
 # A letter is wrong, missing or too much, or two are swapped.
 for word in stta:stat stab:stat tat:stat paages:pages ifno:info trce:trace hepl:help tpo:top; do
 	says 2 "no such command or file '${word%:*}'; did you mean '${word#*:}'?" "${word%:*}" -p 1

@@ -19,8 +19,8 @@ struct folded {
 /* 0 or -ENOMEM; done() follows either. */
 int folded_init(struct folded *f, struct buf *out);
 void folded_done(struct folded *f);
-/* Writes the lines of a tree, with `name` outside of all functions unless it is NULL, but for stacks
- * of fewer than `least` functions, or none. Returns the value of those. */
+/* Writes the lines of a tree, with `name` outside of all functions unless it is NULL, but for
+ * stacks of fewer than `least` functions, or none. Returns the value of those. */
 uint64_t folded_put(struct folded *f, const struct frame_tree *t, uint32_t root, const char *name,
 		    size_t least);
 /* 0 or the first error. */

@@ -50,9 +50,9 @@ void ring_decoder_init(struct ring_decoder *d, uint32_t domain, uint32_t ring_wo
 /* The `words` words before the next ones decoded were overwritten unread; adds up. */
 void ring_decoder_gap(struct ring_decoder *d, uint64_t words, bool history);
 /*
- * The loss that is due before the next event is to be reported now, at ts, into *ev. ordinals: those
- * that the ring has used up to the next event at least, if they are known: then all of these events
- * are lost, and the next one reports those behind them. False: nothing is lost.
+ * The loss that is due before the next event is to be reported now, at ts, into *ev. ordinals:
+ * those that the ring has used up to the next event at least, if they are known: then all of these
+ * events are lost, and the next one reports those behind them. False: nothing is lost.
  */
 bool ring_decoder_report(struct ring_decoder *d, const uint64_t *ordinals, uint64_t ts,
 			 struct ebt_event *ev);

@@ -19,8 +19,8 @@
 
 struct everyone;
 
-/* Subscribes to the events of `t`. privileged: a pass is due every 50 ms, else every 500 ms. A pass that takes long delays the next
- * one, so that passes use 5 % of a CPU at most. 0 or -ENOMEM. */
+/* Subscribes to the events of `t`. privileged: a pass is due every 50 ms, else every 500 ms. A pass
+ * that takes long delays the next one, so that passes use 5 % of a CPU at most. 0 or -ENOMEM. */
 int everyone_new(const struct engine *e, struct traced *t, struct inspect *inspect, bool privileged,
 		 struct everyone **ret);
 void everyone_free(struct everyone *e); /* NULL is allowed */

@@ -265,6 +265,8 @@ static char *format_arg(char *p, const struct kinds_arg *a, uint64_t value)
 		return buf_format_u64(p, value);
 	if (a->type == KINDS_TYPE_i64)
 		return buf_format_i64(p, (int64_t)value);
+	if (a->type == KINDS_TYPE_flag)
+		return JSON_FORMAT_RAW(p, "true");
 	const char *text = kinds_arg_text(a, value, scratch);
 	*p++ = '"';
 	p = json_format_raw(p, text, strlen(text));

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* How the result of spans is written: as text, as JSON and as flame graphs, and the names of parts in both. */
+/* How the result of spans is written: as text, as JSON and as flame graphs, and the names of parts
+ * in them. */
 #ifndef REPORT_SPANS_SHOW_H
 #define REPORT_SPANS_SHOW_H
 

@@ -36,8 +36,8 @@ struct ocaml_allocs {
 	uint32_t trigger, minor_words, allocated_words;
 	uint32_t current_stack, c_stack; /* also in the domain's state */
 	uint32_t first_frame;		 /* of a stack, from its saved stack pointer */
-	/* Of the runtime's code that calls C and saves where OCaml's stack is; in the file's address
-	 * space. */
+	/* Of the runtime's code that calls C and saves where OCaml's stack is; in the file's
+	 * address space. */
 	uint64_t glue, glue_end;
 };
 

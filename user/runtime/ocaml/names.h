@@ -12,8 +12,8 @@ bool ocaml_name_is_code(const char *symbol);
  * of the runtime do. Code of OCaml that calls a "noalloc" function does not save it, and other
  * functions of the runtime leave an older one there. */
 bool ocaml_name_saves_stack(const char *symbol);
-/* The name of a function of OCaml as frame descriptors have it, but for those around it: without the
- * compiler's number. False: it is none of OCaml. */
+/* The name of a function of OCaml as frame descriptors have it, but for those around it: without
+ * the compiler's number. False: it is none of OCaml. */
 bool ocaml_name_function(const char *symbol, char *ret, size_t cap);
 
 #endif

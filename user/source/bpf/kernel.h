@@ -88,8 +88,8 @@ void bpf_kernel_count_from(struct bpf_kernel *k, uint64_t ns);
 /* Probes were missing: lanes are cut at their next event. */
 void bpf_kernel_count_gap(struct bpf_kernel *k);
 
-/* The programs of perf events of BPF_FAULTS, BPF_PAGES or BPF_SAMPLES, which has an end alone: their
- * descriptors; < 0: none. */
+/* The programs of perf events of BPF_FAULTS, BPF_PAGES or BPF_SAMPLES, which has an end alone:
+ * their descriptors; < 0: none. */
 void bpf_kernel_event_programs(const struct bpf_kernel *k, enum bpf_feature f, int *ret_begin,
 			       int *ret_end);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Losses of a process that belong to none of its rings' lanes: events of threads that found no
- * ring, rings and files that did not fit the budget, words that are left unread. A queue in time order, which is lane 0 of the
- * ring source.
+ * ring, rings and files that did not fit the budget, words that are left unread. A queue in time
+ * order, which is lane 0 of the ring source.
  */
 #ifndef SOURCE_RING_LOSSES_H
 #define SOURCE_RING_LOSSES_H
@@ -21,7 +21,7 @@ struct ring_loss {
 	uint64_t since_ns, ts;
 	uint64_t events; /* or EBT_LOST_UNCOUNTED */
 	uint64_t words;
-	/* Of one ring, and of its events up to this ordinal, without it: join() counts them then. */
+	/* Of one ring, and of its events up to this ordinal, without it: join() counts them. */
 	bool is_of_ring;
 	uint16_t domain;
 	uint32_t seq;

@@ -12,12 +12,12 @@
  * CPU, or before a loss of them, and that of threads that are not known. What threads did between
  * the begin in one and the end in another is SPAN_ACROSS.
  *
- * Spans nest, and each has all of its time. A span is in the sums if both ends were seen and no loss
- * cut it; else it is counted (SPAN_CUTS_LIST):
+ * Spans nest, and each has all of its time. A span is in the sums if both ends were seen and no
+ * loss cut it; else it is counted (SPAN_CUTS_LIST):
  *
- *	not_ended      its end did not come: its process ended or executed another program, what is
- *	               around it ended, or a later span of the same name has ended inside it where no
- *	               span of this name ever had an end behind such a one
+ *	not_ended      its end did not come: its process ended or executed another program, what
+ *	               is around it ended, or a later span of the same name has ended inside it
+ *	               where no span of this name ever had an end behind such a one
  *	open_at_begin  it began before the run, or only its end was seen
  *	open_at_end    it was open when the run ended
  *	cut_by_loss    events were lost while it was open
