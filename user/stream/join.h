@@ -4,9 +4,10 @@
  * the ordinal into losses. Records equal in (process, domain, pos, ts) are one event; it is emitted
  * once, with the ring's payload and BPF's thread, CPU and stack. Where the producer counts its
  * events, the size of a hole is exact, so the ring's own EBT_LOST is replaced by one before the
- * first event behind the hole; one that has an ordinal, up to which all is lost, is emitted at once.
- * A late event of a hole is emitted and subtracted from the session's count of lost events. When a process runs another program, its ordinals restart: behind the
- * EBT_PROCESS that ends the old program, and at the first event of another ring file (EBT_F_FIRST).
+ * first event behind the hole; one that has an ordinal, up to which all is lost, is emitted at
+ * once. A late event of a hole is emitted and subtracted from the session's count of lost events.
+ * When a process runs another program, its ordinals restart: behind the EBT_PROCESS that ends the
+ * old program, and at the first event of another ring file (EBT_F_FIRST).
  *
  * Events that a join has emitted before (EBT_F_FINAL) pass unchanged. A run of events that need no
  * change passes without a copy.

@@ -35,8 +35,8 @@ struct ring_file {
 	int64_t clock_ahead_ns; /* of its times, as of struct process when it was added */
 	unsigned asked;		/* threads, since asked_ns */
 	uint64_t asked_ns;
-	bool looked; /* in the present poll */
-	bool leaves; /* its words are left out, so however fast it fills, it is read seldom */
+	bool looked;	/* in the present poll */
+	bool leaves;	/* its words are left out, so however fast it fills, it is read seldom */
 	bool undrained; /* words that were fetched before those that are left are not decoded yet */
 	struct ring_file *prev_live, *next_live; /* of the same process; the source's */
 	uint64_t began_ns;  /* of a live file: no older event was returned when it was added */
