@@ -5,7 +5,7 @@
 # of what needs a CPU and little else: the Debian packages, the fuzzers, unit and command-line tests once
 # more with the sanitized build in $O/asan, the race test under TSan (for its full time), and what needs
 # libc alone on another processor. Live tests that measure memory or speed, or judge how threads are
-# scheduled, run before, one at a time, with nothing beside them.
+# scheduled, run before, one at a time, with nothing beside them; so do other kernels, behind all others.
 # `tests/run.sh daily` runs the unit and command-line tests alone. The longest tests of a part begin first
 # (tests/longest), as many at once as there are CPUs; one live test more, as they wait, too.
 # How a test is run depends on its path (one.sh); one that takes longer than TEST_SECONDS fails. What
@@ -114,10 +114,10 @@ set +m
 run "unit, command line" "$cpus" "${everyday[@]}"
 run "live" $((cpus + 1)) $(printf '%s\n' tests/live/*.t | grep -vE "$alone")
 run "attacks" "$cpus" tests/attack/*.t
-run "other kernels" "$cpus" tests/kernels/*.t
 wait "$beside" || status=1
 beside=
 cat "$work/pool"
+run "other kernels" "$cpus" tests/kernels/*.t
 by_part "beside"
 printf '\n== time\n'
 print_times

@@ -113,7 +113,8 @@ missing ebt_leave_brk "page_sizes pages"
 missing ebt_page_fault@1\ ebt_page_fault@2 "page_sizes"
 missing ebt_marker@1\ ebt_marker@3 "stacks"
 missing ebt_marker "markers probe_links"
-missing "ebt_marker ebt_ocaml_function ebt_alloc ebt_ocaml_alloc" \
+missing ebt_sample "profile"
+missing "ebt_marker ebt_ocaml_function ebt_alloc ebt_ocaml_alloc ebt_usdt" \
 	"allocation_markers allocation_sites markers ocaml_probes probe_links stacks"
 
 # events FILTER: how many of the output there are.

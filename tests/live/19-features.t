@@ -62,6 +62,7 @@ use() {
 	pages) ebt pages --json -o "$out" -- $minigc && has '.totals.peak_pages > 10' ;;
 	page_sizes) ebt pages --json -o "$out" -- $minigc && ! grep -q 'counts as one small page' "$TMP/err" ;;
 	probe_links) ebt --mode stream -f ndjson -o "$out" -- $minigc && ! grep -q 'have a link each' "$TMP/err" ;;
+	profile) ebt profile -F 1999 -f ebt -o "$out" -- $minigc -n 5000 && "$ebtrace" -q -f ndjson "$out" | grep -q '"kind":"sample"' ;;
 	rings_of_others) ebt --mode ring -f ndjson -o "$out" -d 300ms -p "$other" && has '.kind == "begin"' ;;
 	*) false ;;
 	esac
@@ -117,7 +118,7 @@ without() { # CAPABILITY...: as root without these
 }
 
 probes="markers ocaml_probes stacks allocation_markers allocation_sites"
-bpf="$probes children blame page_faults probe_links"
+bpf="$probes children blame page_faults profile probe_links"
 two="needs CAP_BPF and CAP_PERFMON, or root"
 three="needs CAP_BPF, CAP_PERFMON and CAP_DAC_READ_SEARCH, or root"
 lacks="which root lacks here" # root is not told to be root
@@ -179,7 +180,7 @@ is_true pages
 table "root with CAP_BPF and CAP_PERFMON alone" setpriv --bounding-set -all,+bpf,+perfmon
 answers rings_of_others no capability "needs $maps_need, $lacks"
 if [ "$kernel" = 6.1 ] || [ "$(cat /proc/sys/kernel/perf_event_paranoid)" -gt 2 ]; then
-	told+=" $probes probe_links page_faults pages page_sizes"
+	told+=" $probes probe_links page_faults profile pages page_sizes"
 else
 	is_true pages
 fi
@@ -190,7 +191,7 @@ table "root without CAP_SYS_ADMIN" $(without sys_admin)
 paranoia=$(cat /proc/sys/kernel/perf_event_paranoid)
 if [ "$paranoia" -gt 2 ]; then
 	events="kernel.perf_event_paranoid is $paranoia: perf_event_open\(\) needs CAP_SYS_ADMIN, which root lacks here"
-	answers "page_faults pages page_sizes" no capability "$events"
+	answers "page_faults profile pages page_sizes" no capability "$events"
 	[ "$kernel" != 6.1 ] || answers "$probes probe_links" no capability "$events"
 elif [ "$kernel" = 6.1 ]; then
 	answers "$probes probe_links" no capability "needs CAP_SYS_ADMIN, $lacks"
@@ -251,9 +252,9 @@ done
 for error in $refused_events; do
 	table "under a filter of perf_event_open() that answers $error" "$bin/refuse_calls" -c perf_event_open -e $error
 	[ "$kernel" != 6.1 ] || told="$probes probe_links"
-	answers "pages page_sizes page_faults" no seccomp "a seccomp filter refuses perf_event_open\(\)"
+	answers "pages page_sizes page_faults profile" no seccomp "a seccomp filter refuses perf_event_open\(\)"
 	answers others yes "" ""
-	is_true pages page_sizes page_faults
+	is_true pages page_sizes page_faults profile
 done
 
 # The lack is ours, neither the kernel's nor the verifier's, whichever step it is at.

@@ -59,8 +59,10 @@ bool marker_values_get(const void *data, size_t bytes, unsigned number, struct m
 {
 	const uint8_t *p = data;
 	size_t n = 1;
+	if (!data)
+		return false;
 	for (unsigned i = 0; i <= number && n; i++) {
-		n = data ? get(p, bytes, ret) : 0;
+		n = get(p, bytes, ret);
 		p += n;
 		bytes -= n;
 	}

@@ -196,6 +196,17 @@ static void attach_mapped(struct probing *p, const struct process_event *change)
 			    change->pid, reason);
 }
 
+/* To watch pages costs the machine something: it begins with a process that the user named, if it
+ * can. */
+static bool is_early(const struct probing *p, const struct process_event *mapped)
+{
+	const struct traced_process *process = mapped->process;
+	if (!p->engine->options->pages || p->tried || !process || process->probed)
+		return false;
+	traced_read_later(process->traced, mapped->pid);
+	return true;
+}
+
 /* Those that the user named are attached to by probing_attach(). */
 static int on_process(void *ctx, const struct process_event *change)
 {
@@ -204,7 +215,7 @@ static int on_process(void *ctx, const struct process_event *change)
 	if (p->source && change->kind == PROCESS_BORN)
 		trace(p, change);
 	if (!p->source || change->kind != PROCESS_MAPPED ||
-	    (process && !process->probed && !process->awaits))
+	    (process && !process->probed && !process->awaits) || is_early(p, change))
 		return 0;
 	if (change->maps)
 		attach_mapped(p, change);
@@ -407,6 +418,7 @@ enum engine_end probing_attach(struct probing *p, struct traced_process *process
 	const struct engine_options *o = p->engine->options;
 	char reason[EBT_REASON_BYTES] = "";
 	int n = attach(p, process, reason);
+	p->tried = true;
 	enum engine_end ended =
 		n < 0 && !o->program ? refusal_check_ended(p->engine, pid) : ENGINE_OK;
 	if (ended)

@@ -11,6 +11,7 @@ struct probing {
 	const struct engine *engine;
 	struct source *source;		 /* NULL: rings are read without BPF */
 	bool sees;			 /* something of some process can be recorded */
+	bool tried;			 /* to attach to a process that the user named */
 	uint64_t attach_cpu_ns;		 /* that it has taken to attach to processes found */
 	bool found_allocs;		 /* markers of sampled allocations; after probing_end() */
 	char missing[EBT_REASON_BYTES];	 /* why there is no source, until it is reported */

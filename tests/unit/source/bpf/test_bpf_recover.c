@@ -162,7 +162,7 @@ static void test_dropped(void)
 	begin();
 	struct bpf_process *gone = trace(ended());
 	kernel.pid[entry_of(gone->pid)] = 0;
-	put_entry(getpid(), 7);
+	put_entry(getpid(), (uint32_t)bpf_traced_reserve_slot(&traced));
 	bpf_recover(&recover, NULL, &traced, &losses, 100);
 	ok(!gone->ended && !bpf_traced_find(&traced, getpid()),
 	   "where nothing was dropped nothing is looked for");
