@@ -532,8 +532,9 @@ struct ebt_sample_caller {
 /*
  * Where the addresses of the first frames were, each as the stack pointer behind its return
  * address. Of OCAML the first frame was searched for, upwards: it, and those that it leads to, may
- * be stale. They are right from the first one on whose stack pointer is that of a caller. `end` is
- * that of the end of the frames of a callback or of a stack, with `ends` frames inside; 0: none.
+ * be stale. The first frame whose stack pointer is that of a caller is right, and so are all behind
+ * it. `end` is the stack pointer where the frames of a callback or of a stack end, with `ends`
+ * frames inside; 0: none.
  */
 #define EBT_SAMPLE_STARTS 32
 struct ebt_sample_starts {
@@ -586,7 +587,7 @@ struct ebt_stack_choice {
  */
 enum ebt_level { EBT_LEVEL_EVENTS = 0, EBT_LEVEL_RINGS = 1, EBT_LEVEL_COUNTS = 2 };
 
-/* Hits of probes on one CPU, by kind; in_ring: those of markers of which a ring has the event. */
+/* Hits of probes on one CPU, by kind. in_ring: hits of markers whose event is in a ring, too. */
 enum ebt_hits_probe {
 	EBT_HITS_MARKER = 0,
 	EBT_HITS_RUNTIME = 1,

@@ -149,7 +149,7 @@ static void in_thread(void *(*fn)(void *))
 		pthread_join(t, NULL);
 }
 
-/* waits: it passes them when it gets a signal, and nobody waits for its end. */
+/* waits: it passes them when it gets a signal; its parent does not wait for its end. */
 static void child(int waits)
 {
 	sigset_t usr1;

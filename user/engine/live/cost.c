@@ -14,7 +14,7 @@
 
 struct reading {
 	pid_t program;
-	int memory;
+	bool memory;
 	uint32_t processes, read;
 	uint64_t cpu_ns, bytes;
 };
@@ -56,16 +56,17 @@ static uint64_t ns_of(struct timeval t)
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_usec * 1000u;
 }
 
-void cost_read(pid_t program, int memory, struct cost *ret)
+void cost_read(pid_t program, bool memory, struct cost *ret)
 {
 	struct reading r = {.program = program, .memory = memory};
 	struct rusage own;
 	getrusage(RUSAGE_SELF, &own);
 	add_memory(&r, getpid());
 	process_children(getpid(), 0, add_process, &r);
-	uint64_t others = r.read ? (r.processes + 1 - r.read) * (r.bytes / r.read) : 0;
+	uint32_t all = r.processes + 1;
+	uint64_t others = r.read && all > r.read ? (all - r.read) * (r.bytes / r.read) : 0;
 	*ret = (struct cost){
 		.cpu_ns = ns_of(own.ru_utime) + ns_of(own.ru_stime) + r.cpu_ns,
-		.memory_bytes = r.bytes + (r.processes + 1 > r.read ? others : 0),
+		.memory_bytes = r.bytes + others,
 	};
 }

@@ -6,6 +6,7 @@
 #ifndef ENGINE_LIVE_COST_H
 #define ENGINE_LIVE_COST_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -15,6 +16,6 @@ struct cost {
 };
 
 /* program: that is traced, or 0. memory: read that, too, which takes 50 us a process. */
-void cost_read(pid_t program, int memory, struct cost *ret);
+void cost_read(pid_t program, bool memory, struct cost *ret);
 
 #endif
