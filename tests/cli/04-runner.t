@@ -111,6 +111,31 @@ again '^tests/attack/a.t .*exited 124' 1 "and one that takes too long"
 again '^packages: tests/packages/(a.t: did not run|b.t: is not on record)' 2 \
 	"a test on record that did not run is a failure, and so is one that is not on record"
 
+# A live test that others hold up: it fails the first time.
+simple tests/cli/10-a.t tests/live/35-a.t tests/attack/a.t tests/packages/a.t tests/kernels/a.t \
+	build/asan/tests/unit/base/test_a build/fuzz/fuzz_a
+rm "$tree/tests/packages/b.t"
+once() {
+	# shellcheck disable=SC2016
+	printf '#!/bin/sh\nmkdir "%s" 2>/dev/null || exec echo "ok 1 - in time\n1..1"\necho "not ok 1 - in time\n1..1"\nexit 1\n' \
+		"$TMP/once.${1##*/}" >"$tree/$1"
+}
+once tests/live/10-a.t
+once tests/live/20-a.t
+check
+is "$? $(sed -n '/^HELD ALONE/,$p' "$TMP/out" | grep -c '^not ok 1 - in time')" "0 2" \
+	"live tests that hold when nothing is beside them fail nothing, but are shown" || diag "$(tail "$TMP/out")"
+broken tests/live/10-a.t 1 "$(printf 'not ok 1 - in time\n1..1')"
+check
+is "$? $(sed -n '/^FAILED/,$p' "$TMP/out" | grep -c '^not ok 1 - in time')" "1 2" "one that fails again fails, both times shown"
+rmdir "$TMP"/once.*
+simple tests/live/{30,31}-a.t
+"$tree/tests/ran.sh" "$TMP/taps" write
+printf 'live\ttests/live/%s-a.t\t1\n' 30 31 >>"$tree/tests/ran"
+for test in tests/live/{10,30,31}-a.t; do once $test; done
+check
+is "$? $(grep -c ^HELD "$TMP/out")" "1 0" "of three that fail none is run again"
+
 # What a test and its children have used.
 printf '#!/bin/sh\nperl -e "1 while (times)[0] < 0.3"\nexit 3\n' >"$TMP/busy"
 chmod +x "$TMP/busy"

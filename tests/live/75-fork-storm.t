@@ -7,8 +7,8 @@ need_root
 need_command jq
 seconds=${STORM_SECONDS:-15}
 begins=10
-# Four at a time, each of which lives for 24 ms.
-born=$((seconds * 10000 / 60))
+# Four at a time, each of which lives for 24 ms, or in longer lives as many fewer.
+born=$((seconds * 10000 / 60 / SLOWNESS))
 cp "$O/tests/prog/brood" "$TMP"
 chmod 755 "$TMP"
 mkfifo "$TMP/go"
@@ -21,7 +21,7 @@ descriptors() { ls /proc/\$tracer/fd | wc -l; }
 processes() { ls /proc | grep -c '^[0-9]'; }
 state() { awk '\$1 == "VmRSS:" { print \$2 }' /proc/\$tracer/status; least descriptors; least processes; }
 exec 3<>go
-./brood $born $begins 0 4 wait pids 24 <go & brood=\$!
+./brood $born $begins 0 4 wait pids $((24 * SLOWNESS)) <go & brood=\$!
 "$(realpath "$O/ebtrace")" trace -v -a -f ndjson -o out 2>err & tracer=\$!
 until grep -q "attached to .* of process \$brood" err && grep -q real-time err; do sleep 0.01; done
 echo >&3

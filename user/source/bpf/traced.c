@@ -225,14 +225,25 @@ static void check_links(struct bpf_traced *t, struct bpf_process *proc)
 		t->opt.cut(t->opt.ctx, proc->process, proc->scanned_ns, now_ns());
 }
 
+/* What was missed of a process; less what has been reported: a scan can find a new program before
+ * its exec is known, which makes it be scanned again. */
+static void report_missed(struct bpf_traced *t, struct bpf_process *proc, uint64_t since_ns,
+			  uint64_t until_ns)
+{
+	uint64_t from_ns = proc->missed_ns > since_ns ? proc->missed_ns : since_ns;
+	if (!t->opt.unwatched || from_ns >= until_ns)
+		return;
+	proc->missed_ns = until_ns;
+	t->opt.unwatched(t->opt.ctx, proc->process, from_ns, until_ns);
+}
+
 /* What a scan or an update has found of a process. */
 static void report_scan(struct bpf_traced *t, struct bpf_process *proc, const struct bpf_scan *scan)
 {
-	if (scan->missed_ns && t->opt.unwatched) {
-		uint64_t held_ns = t->holder ? exec_holder_since(t->holder, proc->pid) : 0;
-		t->opt.unwatched(t->opt.ctx, proc->process, scan->missed_ns,
-				 held_ns ? held_ns : scan->missed_until_ns);
-	}
+	uint64_t held_ns =
+		scan->missed_ns && t->holder ? exec_holder_since(t->holder, proc->pid) : 0;
+	if (scan->missed_ns)
+		report_missed(t, proc, scan->missed_ns, held_ns ? held_ns : scan->missed_until_ns);
 	if (scan->in_ring)
 		bpf_traced_report(t, proc->pid, PROCESS_RING_NEEDED, 0);
 	/* Its files can be read when it has ended, if they were opened before. */
@@ -380,8 +391,7 @@ void bpf_traced_hold_young(struct bpf_traced *t)
 }
 
 /* Its program ended at end_ns: if it was never scanned all of it was missed. */
-static void report_unwatched_life(struct bpf_traced *t, const struct bpf_process *proc,
-				  uint64_t end_ns)
+static void report_unwatched_life(struct bpf_traced *t, struct bpf_process *proc, uint64_t end_ns)
 {
 	struct bpf_life life = {.process = proc->process,
 				.dev = proc->exe_dev,
@@ -395,17 +405,17 @@ static void report_unwatched_life(struct bpf_traced *t, const struct bpf_process
 	    !inspect_path(t->by.inspect, proc->exe_path, life.dev, life.inode))
 		had = had_probes(t, proc);
 	if (had > 0)
-		t->opt.unwatched(t->opt.ctx, life.process, life.born_ns, life.end_ns);
+		report_missed(t, proc, life.born_ns, life.end_ns);
 	else if (had == -ENOENT)
 		bpf_unseen_add(&t->unseen, t->opt.processes, &life);
 }
 
 /* Its program ended at end_ns: what could not be probed was missed. */
-static void report_failed(struct bpf_traced *t, const struct bpf_process *proc, uint64_t end_ns)
+static void report_failed(struct bpf_traced *t, struct bpf_process *proc, uint64_t end_ns)
 {
 	uint64_t since_ns = bpf_files_failed(&t->by, &proc->files, proc->since_ns);
-	if (since_ns && t->opt.unwatched)
-		t->opt.unwatched(t->opt.ctx, proc->process, since_ns, end_ns);
+	if (since_ns)
+		report_missed(t, proc, since_ns, end_ns);
 }
 
 void bpf_traced_exec(struct bpf_traced *t, struct bpf_process *proc, uint64_t ts,

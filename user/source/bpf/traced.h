@@ -63,6 +63,7 @@ struct bpf_process {
 	uint64_t born_ns;    /* its last fork or exec; 0: it ran when it was attached to */
 	uint64_t found_ns;   /* as in struct bpf_scan */
 	uint64_t scanned_ns; /* when its mappings were read last; 0: never since then */
+	uint64_t missed_ns;  /* what it missed until then has been reported */
 	bool unmapped;	     /* it had none then: it may have ended */
 	uint64_t exe_dev, exe_inode;
 	char *exe_path; /* of its last exec, until it has been scanned; or NULL */

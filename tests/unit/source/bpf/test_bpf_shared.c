@@ -144,8 +144,15 @@ static void test_path(const char *path)
 	told_since = 0;
 	bpf_traced_exec(&t, proc, 32, &program);
 	is(told_since, 31, "so is a program that executed another one at once");
+	told_since = 0;
+	proc->missed_ns = 35;
+	bpf_traced_exec(&t, proc, 34, &program);
+	is(told_since, 0, "what a scan has reported before its exec was known is not reported again");
+	bpf_traced_exec(&t, proc, 40, &program);
+	is(told_since, 35, "but what comes behind it");
+	bpf_traced_exec(&t, proc, 42, &program);
 	bpf_traced_end(&t, proc);
-	is(told_since, 32, "and that one");
+	is(told_since, 42, "and that one");
 	inspect_free(t.by.inspect);
 	t.by.inspect = before;
 }
