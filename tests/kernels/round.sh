@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
 # Everything that a kernel does for ebtrace, once and small: markers, wake-ups, OCaml probes,
-# stacks, blame, allocations, pages; the numbers are the programs' own. Then that a tracer which was
+# stacks, blame, markers of any program, spans, samples, allocations, pages; the numbers are the programs' own. Then that a tracer which was
 # interrupted or killed leaves nothing behind, and that the kernel has not complained.
 # Runs in a guest (lib.sh) and on the host alike, as root. OCAML_PROGRAMS: where gcstat, gcwork,
 # calls, sites and busy have been built, for this machine to run; else that is done here. ALONE=1:
@@ -20,7 +20,7 @@ need_command bpftool
 bin=$TMP/bin
 mkdir "$bin" "$TMP/rings"
 cp "$O"/ebtrace "$O"/libebtrace-preload.so "$bin"
-cp "$O"/tests/prog/{minigc,tally,nested,blamed,pagewalk,allocs,markers_x86_64} "$bin"
+cp "$O"/tests/prog/{minigc,tally,nested,blamed,pagewalk,allocs,markers_x86_64,operands_x86_64,spanned,shares} "$bin"
 if [ -n "${OCAML_PROGRAMS:-}" ]; then
 	cp "$OCAML_PROGRAMS"/{gcstat,gcwork,calls,sites,busy} "$bin"
 else
@@ -166,6 +166,46 @@ jq -e --arg hog "${ALONE:+^hog$}" '.blame.longest | any(.parts_ns.run_queue > .n
 	"$TMP/blame.json" >"$TMP/jq"
 ok $? "blame: the wait for a CPU is there, and the hog that ran on it meanwhile is named" ||
 	diag "$(jq -c .blame.longest "$TMP/blame.json")"
+
+# ---- markers of any program, spans, samples ----
+
+part "markers of any program"
+forms="unsigned signed second constants memory index symbol nowhere twelve none"
+asked=()
+for form in $forms; do asked+=(-U "operands:$form"); done
+# f: each form once; t: three nested spans, in two threads.
+run -q -f ndjson -o "$TMP/operands.ndjson" "${asked[@]}" -U operands:outer_begin~operands:outer_end -- \
+	"$bin/operands_x86_64" <<<"f
+t"
+jq -r 'select(.kind == "marker") | . as $e | [.name[9:]] + [range(12) | "arg\(.)" | . as $a |
+	select($e | has($a)) | $e[$a] // "-" | tostring] | join(" ")' "$TMP/operands.ndjson" >"$TMP/got"
+grep -E "^(${forms// /|})( |\$)" "$TMP/told" >"$TMP/wanted"
+same_file "$TMP/got" "$TMP/wanted" "markers of any program: each form of an argument has the program's value"
+is "$(jq -r 'select(.kind | startswith("span_")) | .kind[5:] + " \(.arg0)"' "$TMP/operands.ndjson" | paste -sd,)" \
+	"begin 1,begin 1,begin 1,end 2,end 2,end 2" "markers of any program: two are a span"
+
+part spans
+run spans --json -o "$TMP/spans.json" -- "$bin/spanned" "$TMP/file" sleep
+jq -e '(.spans | length > 0) and all(.spans[]; .total_ns == ([.parts[].ns] | add)) and
+	([.spans[] | select(.name == "step").parts[] | select(.part == "blocked")] | max_by(.ns) |
+		.of == "clock_nanosleep" and .ns > 0)' "$TMP/spans.json" >"$TMP/jq"
+ok $? "spans: parts add up, and what blocked them is named" || diag "$(jq -c .spans "$TMP/spans.json")"
+xz -dkc tests/data/eio/wrapped.events.xz >"$TMP/wrapped.events"
+"$ebtrace" spans --fibers --json "$TMP/wrapped.events" 2>"$TMP/err" |
+	jq -e '.spans | length > 0 and all(.[]; .total_ns == ([.parts[].ns] | add))' >"$TMP/jq"
+ok $? "spans: parts of fibers add up" || diag "$(cat "$TMP/err")"
+
+part profile
+run profile -F 999 --json -o "$TMP/profile.json" -- "$bin/shares" 1
+# Within 5 standard deviations.
+jq -e '.samples as $all | [.sections[].functions[] | select(.function | IN("ten", "twenty", "thirty", "forty"))] |
+	(map(.self.samples) | add) as $n | $n > 300 and $n > $all / 2 and
+	({ten: 0.1, twenty: 0.2, thirty: 0.3, forty: 0.4} as $p | group_by(.function) | length == 4 and all(.[];
+		$p[.[0].function] as $q | (map(.self.samples) | add) - $n * $q | fabs < 5 * ($n * $q * (1 - $q) | sqrt)))' \
+	"$TMP/profile.json" >"$TMP/jq"
+ok $? "profile: functions have their shares of the time" || diag "$(jq -c . "$TMP/profile.json")"
+jq -e '.stacks.whole >= 0.95 * .samples' "$TMP/profile.json" >"$TMP/jq"
+ok $? "profile: their stacks are whole" || diag "$(jq -c .stacks "$TMP/profile.json")"
 
 # ---- allocations ----
 
