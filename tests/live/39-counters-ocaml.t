@@ -34,8 +34,8 @@ for mode in probes counters; do
 	"$O/ebtrace" stat --json --mode $mode -o "$TMP/yields-$mode.json" -- \
 		chroot "$ROOT" "${EXE_IN%/*}/yields" 2>"$TMP/err"
 done
-# What is in a pause of 100 ms otherwise.
-is "$(number yields-counters '.total.gc_ns < 250000000')" true 'threads of a domain' ||
+# Five of some 20 pauses have 100 ms of it otherwise.
+is "$(number yields-counters '.total.pauses.percentiles_ns["80"] < 90000000')" true 'threads of a domain' ||
 	diag "$(number yields-counters .total.pauses)" "$(number yields-probes .total.pauses)"
 
 done_testing
