@@ -8,7 +8,7 @@ need_command jq
 need_command protoc
 need_command perl
 need_command setpriv
-ebt=$PWD/$O/ebtrace
+ebt=$(realpath "$O/ebtrace")
 
 chmod 755 "$TMP"
 install -m 755 "$O/ebtrace" "$O/tests/prog/shares" "$TMP"
