@@ -172,7 +172,8 @@ ok $? "a line says what would record it"
 )
 grep -q '^  request  *10 ' "$TMP/typed" && grep -q '^    blocked in clock_nanosleep ' "$TMP/typed"
 ok $? "spans of a program, as text" || diag "$(cat "$TMP/typed")"
-"$prog" threads mixed mixed mixed &
+# shellcheck disable=SC2046
+"$prog" threads $(yes mixed | head -n $((3 * SLOWNESS))) &
 children+=($!)
 "$O/ebtrace" spans 'req*' -p $! -d 10s >"$TMP/typed" 2>"$TMP/err"
 grep -q '^  request ' "$TMP/typed" && ! grep -q '^  work ' "$TMP/typed"
