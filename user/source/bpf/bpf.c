@@ -333,18 +333,17 @@ static void report_price(void *ctx, uint32_t sites)
 			  sites + bpf_traced_sites(&s->traced));
 }
 
-static int attach_link(void *ctx, enum bpf_probe program, int file, pid_t pid,
-		       const struct uprobe_site *site, uint32_t sites)
+static int attach_link(void *ctx, const struct link_spec *spec)
 {
 	struct bpf_source *s = ctx;
-	int fd = bpf_kernel_attach(s->kernel, program, file, pid, site, sites);
+	int fd = bpf_kernel_attach(s->kernel, spec);
 	struct bpf_attempt a = {.step = BPF_STEP_UPROBE,
 				.err = fd,
 				.needs = BPF_NEEDS | (s->counts.multi ? 0 : 1ull << CAP_SYS_ADMIN)};
 	if (fd == -EPERM || fd == -EACCES) {
 		bpf_refuse(&a, &s->link_refusal);
 		/* It will not be permitted later. */
-		bpf_traced_refuse(&s->traced, program);
+		bpf_traced_refuse(&s->traced, (enum bpf_probe)spec->probe);
 	}
 	return fd;
 }

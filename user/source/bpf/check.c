@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "source/bpf/check.h"
+#include "source/bpf/link_keeper.h"
 #include "source/bpf/plan.h"
 
 #include <errno.h>
@@ -46,7 +47,9 @@ static int probe_self(struct bpf_kernel *k, enum bpf_probe program)
 	if (file < 0)
 		return file;
 	struct uprobe_site site = {.offset = s.offset};
-	int link = s.offset ? bpf_kernel_attach(k, program, file, getpid(), &site, 1) : -ENOENT;
+	struct link_spec spec = {
+		.file = file, .probe = program, .pid = getpid(), .site = &site, .sites = 1};
+	int link = s.offset ? bpf_kernel_attach(k, &spec) : -ENOENT;
 	close(file);
 	if (link >= 0)
 		close(link);

@@ -15,201 +15,8 @@
 #include "proc/memory_reader.h"
 #include "source/bpf/plan.h"
 
-/*
- * The probe links: one for a file in one process, or, if the attacher can share it, one for all
- * processes that run the file (the BPF program then reads the process's slot from a map). A shared
- * link stays open when its last process ends, for the next one. With more than MAX_IDLE such links
- * the one used longest ago is closed. Untraced processes that run the file hit its probes, too:
- * above MAX_FOREIGN_PER_S the link is closed, and each traced process gets its own.
- */
-
-#define MAX_IDLE	  256 /* open links without users */
-#define MAX_FOREIGN_PER_S 10000
-#define CHECK_FOREIGN_NS  1000000000ull
 /* A shared link that was in place is checked again after this, not for each of its processes. */
 #define HELD_NS 200000ull
-
-static void bpf_links_drop(struct attach_env *env, const struct attacher *by,
-			   struct attach_plan *plan)
-{
-	free(plan->site);
-	if (plan->key && by->unplan)
-		by->unplan(env, plan->key);
-	*plan = (struct attach_plan){0};
-}
-
-/* Plans a link: 0, or -errno with nothing planned. The plan is either attached or dropped. */
-static int bpf_links_plan(struct attach_env *env, const struct attacher *by, void *state,
-			  bool shared, struct attach_plan *ret)
-{
-	struct attach_plan plan = {0};
-	int err = by->plan(state, shared, &plan);
-	if (err)
-		bpf_links_drop(env, by, &plan);
-	else
-		*ret = plan;
-	return err;
-}
-
-/* Makes a planned link. The number of its sites (0: none were planned, no link), or -errno. */
-static int bpf_links_attach(struct bpf_links *l, struct attach_env *env, const struct attacher *by,
-			    struct attach_plan *plan, int file, pid_t pid, struct bpf_link *ret)
-{
-	int fd = plan->sites ? l->attach(l->ctx, by->program, file, pid, plan->site, plan->sites)
-			     : 0;
-	if (fd < 0 || !plan->sites) {
-		bpf_links_drop(env, by, plan);
-		return fd;
-	}
-	*ret = (struct bpf_link){.by = by, .fd = fd, .sites = plan->sites, .key = plan->key};
-	l->sites += plan->sites;
-	free(plan->site);
-	*plan = (struct attach_plan){0};
-	return (int)ret->sites;
-}
-
-int bpf_links_open(struct bpf_links *l, struct attach_env *env, const struct attacher *by,
-		   void *state, int file, pid_t pid, struct bpf_link *ret)
-{
-	struct attach_plan plan;
-	int err = bpf_links_plan(env, by, state, pid <= 0, &plan);
-	return err ? err : bpf_links_attach(l, env, by, &plan, file, pid, ret);
-}
-
-static void bpf_links_close(struct bpf_links *l, struct attach_env *env, struct bpf_link *link)
-{
-	if (link->fd < 0)
-		return;
-	if (link->by->unplan)
-		link->by->unplan(env, link->key);
-	close(link->fd);
-	l->closes++;
-	l->sites -= link->sites;
-	link->fd = -1;
-	link->sites = 0;
-}
-
-/* Closes a link if its probes are gone. False: they were gone. */
-static bool bpf_links_check(struct bpf_links *l, struct attach_env *env, struct bpf_link *link)
-{
-	if (link->fd < 0 || !l->holds || l->holds(link->fd))
-		return true;
-	bpf_links_close(l, env, link);
-	return false;
-}
-
-static struct bpf_shared *find(const struct bpf_links *l, uint64_t dev, uint64_t inode)
-{
-	struct bpf_shared *sh = ptrmap_get(&l->shared, hash_file(dev, inode));
-	return sh && sh->inode == inode && sh->dev == dev ? sh : NULL;
-}
-
-static void remove_idle(struct bpf_links *l, struct bpf_shared *sh)
-{
-	*(sh->prev_idle ? &sh->prev_idle->next_idle : &l->first_idle) = sh->next_idle;
-	*(sh->next_idle ? &sh->next_idle->prev_idle : &l->last_idle) = sh->prev_idle;
-	l->idles--;
-}
-
-static void put_idle(struct bpf_links *l, struct attach_env *env, struct bpf_shared *sh)
-{
-	if (l->idles == MAX_IDLE) {
-		struct bpf_shared *first = l->first_idle;
-		remove_idle(l, first);
-		bpf_links_close(l, env, &first->link);
-		free(ptrmap_remove(&l->shared, hash_file(first->dev, first->inode)));
-	}
-	sh->prev_idle = l->last_idle;
-	sh->next_idle = NULL;
-	*(l->last_idle ? &l->last_idle->next_idle : &l->first_idle) = sh;
-	l->last_idle = sh;
-	l->idles++;
-}
-
-static struct bpf_shared *add(struct bpf_links *l, struct attach_env *env, uint64_t dev,
-			      uint64_t inode)
-{
-	bool is_new;
-	struct bpf_shared *sh = ptrmap_make(&l->shared, hash_file(dev, inode), &is_new);
-	if (!sh || !is_new) /* another file has the same key */
-		return NULL;
-	sh->dev = dev;
-	sh->inode = inode;
-	sh->link.fd = -1;
-	put_idle(l, env, sh);
-	return sh;
-}
-
-struct bpf_shared *bpf_links_share(struct bpf_links *l, struct attach_env *env, uint64_t dev,
-				   uint64_t inode)
-{
-	struct bpf_shared *sh = find(l, dev, inode);
-	if (!sh) {
-		sh = add(l, env, dev, inode);
-		/* Asked once: the answer may need a scan of all processes. */
-		if (sh && env->is_ours && !env->is_ours(env->ctx, dev, inode))
-			sh->gone_ns = now_ns();
-	}
-	if (!sh || sh->gone_ns)
-		return NULL;
-	if (!sh->users++)
-		remove_idle(l, sh);
-	return sh;
-}
-
-void bpf_links_leave(struct bpf_links *l, struct attach_env *env, struct bpf_shared *sh)
-{
-	if (!--sh->users)
-		put_idle(l, env, sh);
-}
-
-static void bpf_links_unshare(struct bpf_links *l, struct attach_env *env, struct bpf_shared *sh,
-			      uint64_t now_ns)
-{
-	if (sh->link.fd < 0)
-		return;
-	bpf_links_close(l, env, &sh->link);
-	sh->gone_ns = now_ns;
-}
-
-bool bpf_links_cover(const struct bpf_links *l, uint64_t dev, uint64_t inode, uint64_t born_ns)
-{
-	const struct bpf_shared *sh = find(l, dev, inode);
-	return sh && sh->link.fd >= 0 && sh->since_ns <= born_ns;
-}
-
-void bpf_links_check_foreign(struct bpf_links *l, struct attach_env *env, uint64_t now_ns)
-{
-	size_t at = 0;
-	for (struct bpf_shared *sh; (sh = ptrmap_next(&l->shared, &at));) {
-		uint64_t passed = now_ns - sh->checked_ns;
-		if (!sh->users && !bpf_links_check(l, env, &sh->link))
-			sh->cuts++;
-		if (sh->link.fd < 0 || passed < CHECK_FOREIGN_NS || !l->foreign)
-			continue;
-		uint64_t n = l->foreign(l->ctx, sh->link.key);
-		bool many = sh->checked_ns &&
-			    (n - sh->foreign) > MAX_FOREIGN_PER_S * (passed / CHECK_FOREIGN_NS);
-		sh->foreign = n;
-		sh->checked_ns = now_ns;
-		if (!many)
-			continue;
-		messages_at(env->messages, LOG_NORMAL,
-			    "other processes run a probed file, too, and often: from now on "
-			    "each process is probed by itself");
-		bpf_links_unshare(l, env, sh, now_ns);
-	}
-}
-
-void bpf_links_close_shared(struct bpf_links *l, struct attach_env *env)
-{
-	size_t at = 0;
-	for (struct bpf_shared *sh; (sh = ptrmap_next(&l->shared, &at));)
-		bpf_links_close(l, env, &sh->link);
-	ptrmap_free(&l->shared);
-	l->first_idle = l->last_idle = NULL;
-	l->idles = 0;
-}
 
 /*
  * One attacher's probes in one file of one process, attached and detached as the attacher decides,
@@ -286,7 +93,7 @@ static int update_shared(struct bpf_links *l, struct attach_env *env, struct att
 	if (!bpf_links_check(l, env, &sh->link))
 		a->cuts = ++sh->cuts;
 	if (sh->link.fd < 0) {
-		int n = bpf_links_open(l, env, a->by, a->state, a->file, 0, &sh->link);
+		int n = bpf_links_open(l, env, a->by, a->state, a->file, 0, 0, &sh->link);
 		a->err = n < 0 ? n : 0;
 		if (n <= 0)
 			return n;
@@ -327,11 +134,11 @@ static uint32_t attachment_plan(struct attach_env *env, struct attachment *a, ui
 	return a->plan.sites;
 }
 
-static int open_own(struct bpf_links *l, struct attach_env *env, struct attachment *a)
+static int open_own(struct bpf_links *l, struct attach_env *env, struct attachment *a, int beside)
 {
 	if (!a->plan.site)
-		return bpf_links_open(l, env, a->by, a->state, a->file, a->pid, &a->link);
-	return bpf_links_attach(l, env, a->by, &a->plan, a->file, a->pid, &a->link);
+		return bpf_links_open(l, env, a->by, a->state, a->file, a->pid, beside, &a->link);
+	return bpf_links_attach(l, env, a->by, &a->plan, a->file, a->pid, beside, &a->link);
 }
 
 /* Makes a link of its own anew, lean or whole: the old one goes when the new one is there, so that
@@ -340,7 +147,7 @@ static void relink(struct bpf_links *l, struct attach_env *env, struct attachmen
 {
 	struct bpf_link link = {.fd = -1};
 	a->by->set_lean(a->state, lean);
-	int n = bpf_links_open(l, env, a->by, a->state, a->file, a->pid, &link);
+	int n = bpf_links_open(l, env, a->by, a->state, a->file, a->pid, 0, &link);
 	if (n <= 0) {
 		a->by->set_lean(a->state, a->lean);
 		return;
@@ -350,10 +157,15 @@ static void relink(struct bpf_links *l, struct attach_env *env, struct attachmen
 	a->lean = lean;
 }
 
-/* Attaches or detaches. The number of sites attached by this call, or -errno. lean: a ring of the
- * process has its events, and they are to come from there. */
+/* How an attachment is updated. */
+struct how {
+	bool lean;  /* a ring of the process has its events, and they are to come from there */
+	int beside; /* as of struct link_spec, for a link of its own */
+};
+
+/* Attaches or detaches. The number of sites attached by this call, or -errno. */
 static int attachment_update(struct bpf_links *l, struct attach_env *env, struct attachment *a,
-			     bool lean, uint64_t now_ns)
+			     struct how how, uint64_t now_ns)
 {
 	enum attach_when when = a->by->update(a->state, now_ns);
 	a->left_alone = when == ATTACH_NOT;
@@ -367,11 +179,11 @@ static int attachment_update(struct bpf_links *l, struct attach_env *env, struct
 		bpf_links_close(l, env, &a->link);
 	}
 	bool leans = a->by->set_lean && a->file >= 0 && !a->err;
-	if (leans && a->link.fd >= 0 && lean != a->lean)
-		relink(l, env, a, lean);
+	if (leans && a->link.fd >= 0 && how.lean != a->lean)
+		relink(l, env, a, how.lean);
 	if (!is_due(a, when))
 		return 0;
-	int n = open_own(l, env, a);
+	int n = open_own(l, env, a, how.beside);
 	a->err = n < 0 ? n : 0;
 	bool may_lean = a->by->set_lean && env->plan->budgeted;
 	if (!a->by->changes && !may_lean && !attachment_may_retry(n))
@@ -498,9 +310,9 @@ static int begin_attachments(struct walk *w, const struct maps_entry *e, struct 
 		};
 		if (file->at[i].by || !attachers[i]->match(&in))
 			continue;
-		unsigned program = 1u << attachers[i]->program;
-		w->by->env.missed |= w->by->env.absent & program;
-		if (w->by->env.absent & program)
+		unsigned absent = w->by->env.absent & 1u << attachers[i]->program;
+		w->by->env.missed |= absent;
+		if (absent)
 			continue;
 		err = attachment_begin(&w->by->links, &w->by->env, attachers[i], &process, &of,
 				       &file->at[i]);
@@ -579,9 +391,29 @@ static bool is_in_ring(const struct bpf_scanner *by, const struct bpf_files *f,
 
 static int find_ring(const struct maps_entry *e, void *ctx)
 {
-	struct bpf_files *f = ctx;
-	f->has_ring |= is_ring(e);
-	return f->has_ring;
+	return ((struct bpf_files *)ctx)->has_ring |= is_ring(e);
+}
+
+/* True for a link that goes only with its attachment: a budget replaces those that may be lean. */
+static bool stays(const struct attach_env *env, const struct attachment *a)
+{
+	return !a->by->changes && !(a->by->set_lean && env->plan->budgeted);
+}
+
+/* The links of one file that are closed together have one holder. */
+static bool is_held_together(const struct attach_env *env, const struct attachment *a)
+{
+	return a->by && !a->shared && stays(env, a);
+}
+
+/* A link whose holder holds that of the attachment, too; 0: none. */
+static int holder_of(const struct attach_env *env, const struct bpf_file *file,
+		     const struct attachment *a)
+{
+	for (unsigned i = 0; i < ATTACHERS && is_held_together(env, a); i++)
+		if (is_held_together(env, &file->at[i]) && file->at[i].link.fd > 0)
+			return file->at[i].link.fd;
+	return 0;
 }
 
 static void update(struct walk *w, struct bpf_file *file)
@@ -590,9 +422,12 @@ static void update(struct walk *w, struct bpf_file *file)
 	for (unsigned i = 0; i < ATTACHERS; i++) {
 		struct attachment *a = &file->at[i];
 		int before = a->err;
-		bool lean = a->by && w->by->env.lean && is_in_ring(w->by, w->files, a);
-		int n = a->by ? attachment_update(&w->by->links, &w->by->env, a, lean, now_ns())
-			      : 0;
+		struct how how = {
+			.lean = a->by && w->by->env.lean && is_in_ring(w->by, w->files, a),
+			/* Perf-event links are removed one by one, site by site. */
+			.beside = w->by->links.announce ? 0 : holder_of(&w->by->env, file, a),
+		};
+		int n = a->by ? attachment_update(&w->by->links, &w->by->env, a, how, now_ns()) : 0;
 		if (n < 0)
 			w->err = n;
 		if (n < 0 && n != before)
@@ -602,7 +437,7 @@ static void update(struct walk *w, struct bpf_file *file)
 		if (n > 0)
 			w->scan->sites += n;
 		/* It may have mapped one while it was attached to. */
-		if (n && a->by && a->by->in_rings && !w->files->has_ring)
+		if (n && a->by && a->by->in_rings && !w->files->has_ring && !w->scan->is_held)
 			memory_reader_maps(w->by->env.plan->memory, w->scan->pid, MAPS_TRACED,
 					   find_ring, w->files);
 		bool in_ring = a->by && (a->left_alone || (n && is_in_ring(w->by, w->files, a)));
@@ -714,17 +549,30 @@ bool bpf_files_want_scan(const struct bpf_files *f)
 	return want;
 }
 
+/* Those that do not survive an exec, a bit each; those with one holder end together. */
+static unsigned ended_by_exec(const struct attach_env *env, const struct bpf_file *file)
+{
+	unsigned ended = 0, together = 0;
+	for (unsigned i = 0; i < ATTACHERS; i++) {
+		const struct attachment *a = &file->at[i];
+		together |= (unsigned)is_held_together(env, a) << i;
+		ended |= (unsigned)(a->by && (a->err || !a->by->survives_exec(a->state))) << i;
+	}
+	return ended & together ? ended | together : ended;
+}
+
 void bpf_files_exec(struct bpf_scanner *by, struct bpf_files *f)
 {
-	for (uint32_t i = 0; i < f->files; i++)
+	for (uint32_t i = 0; i < f->files; i++) {
+		unsigned ended = ended_by_exec(&by->env, &f->file[i]);
+		f->file[i].moved |= ended != 0;
 		for (unsigned k = 0; k < ATTACHERS; k++) {
-			struct attachment *a = &f->file[i].at[k];
-			if (!a->by || (!a->err && a->by->survives_exec(a->state)))
+			if (!(ended >> k & 1))
 				continue;
-			attachment_end(&by->links, &by->env, a);
+			attachment_end(&by->links, &by->env, &f->file[i].at[k]);
 			f->attached[k]--;
-			f->file[i].moved = true;
 		}
+	}
 }
 
 bool bpf_files_probed(const struct bpf_scanner *by, const struct bpf_files *f, uint64_t born_ns)

@@ -9,61 +9,9 @@
 #define SOURCE_BPF_FILES_H
 
 #include "base/map.h"
-#include "base/ptrmap.h"
 #include "proc/maps.h"
 #include "source/bpf/attachers.h"
-
-struct bpf_links {
-	/* Links the sites of a file in `pid` (<= 0: in all processes): a descriptor, or -errno.
-	 * Closing it removes the probes, which takes tens of milliseconds in another process. */
-	int (*attach)(void *ctx, enum bpf_probe program, int file, pid_t pid,
-		      const struct uprobe_site *site, uint32_t sites);
-	/* Called with the number of sites that are about to be linked in a process, before the
-	 * first of them is. NULL: no such call, and nothing is planned ahead. */
-	void (*announce)(void *ctx, uint32_t sites);
-	/* False: the probes of a link are gone, as the process was killed that held them. NULL:
-	 * they never are. */
-	bool (*holds)(int fd);
-	/* Hits of a shared link by processes that are not traced, by the key of its plan. */
-	uint64_t (*foreign)(void *ctx, uint32_t key);
-	void *ctx;
-	uint32_t sites;				   /* attached now */
-	uint32_t closes;			   /* links that were closed */
-	PTRMAP(struct bpf_shared) shared;	   /* by hash_file() */
-	struct bpf_shared *first_idle, *last_idle; /* those without users, longest ago first */
-	uint32_t idles;
-};
-struct bpf_link {
-	const struct attacher *by;
-	int fd; /* < 0: none */
-	uint32_t sites;
-	uint32_t key; /* of its plan */
-};
-struct bpf_shared {
-	uint64_t dev, inode;
-	struct bpf_link link;
-	uint64_t since_ns; /* its probes are in place */
-	uint64_t gone_ns;  /* closed finally, or never to be made; 0: not */
-	uint32_t users;
-	uint32_t cuts; /* how often its probes were gone */
-	struct bpf_shared *prev_idle, *next_idle;
-	uint64_t foreign, checked_ns;
-	uint64_t held_ns; /* when its probes were found in place last */
-};
-/* True if a shared link has probed the file in all processes since before born_ns. */
-bool bpf_links_cover(const struct bpf_links *l, uint64_t dev, uint64_t inode, uint64_t born_ns);
-/* Plans and makes a link. The number of its sites (0: none were planned, no link), or -errno. */
-int bpf_links_open(struct bpf_links *l, struct attach_env *env, const struct attacher *by,
-		   void *state, int file, pid_t pid, struct bpf_link *ret);
-/* Closes shared links that untraced processes hit too often. Called periodically. */
-void bpf_links_check_foreign(struct bpf_links *l, struct attach_env *env, uint64_t now_ns);
-/* The shared link of a file, added if there is none (then link.fd < 0: not attached); adds a user.
- * NULL: the file is not shared any more, or no memory. */
-struct bpf_shared *bpf_links_share(struct bpf_links *l, struct attach_env *env, uint64_t dev,
-				   uint64_t inode);
-/* Removes a user. */
-void bpf_links_leave(struct bpf_links *l, struct attach_env *env, struct bpf_shared *sh);
-void bpf_links_close_shared(struct bpf_links *l, struct attach_env *env); /* when no user is left */
+#include "source/bpf/links.h"
 
 struct attachment {
 	const struct attacher *by; /* NULL: none */
@@ -111,6 +59,7 @@ struct bpf_scan {
 	uint64_t found_ns;     /* its hits of shared links count since then; 0: since its begin */
 	uint64_t begun_ns;     /* now; files that lost their probes are not watched since then */
 	uint64_t unwatched_ns; /* what is found now was not watched since then; 0: no matter */
+	bool is_held;	       /* it has been stopped since before its mappings were read */
 
 	/* results */
 	int sites;    /* new ones, or -errno if there are none: why the last file that failed did */

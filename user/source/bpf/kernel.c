@@ -136,14 +136,11 @@ static int start_keeper(struct bpf_kernel *k)
 	return link_keeper_new(&maker, &k->keeper);
 }
 
-int bpf_kernel_attach(struct bpf_kernel *k, enum bpf_probe program, int file, pid_t pid,
-		      const struct uprobe_site *site, uint32_t sites)
+int bpf_kernel_attach(struct bpf_kernel *k, const struct link_spec *spec)
 {
-	if (!has_feature(k->features, bpf_feature_of(program)))
+	if (!has_feature(k->features, bpf_feature_of((enum bpf_probe)spec->probe)))
 		return -ENOTSUP;
-	struct link_spec spec = {
-		.file = file, .probe = program, .pid = pid, .site = site, .sites = sites};
-	int fd = link_keeper_attach(k->keeper, &spec);
+	int fd = link_keeper_attach(k->keeper, spec);
 	if (fd >= 0 || !link_keeper_has_ended(k->keeper))
 		return fd;
 	struct link_keeper *ended = k->keeper;
@@ -151,7 +148,7 @@ int bpf_kernel_attach(struct bpf_kernel *k, enum bpf_probe program, int file, pi
 	if (err)
 		return err;
 	link_keeper_replace(k->keeper, ended);
-	return link_keeper_attach(k->keeper, &spec);
+	return link_keeper_attach(k->keeper, spec);
 }
 
 /* No signal interrupts what it reports. */

@@ -17,6 +17,7 @@
 #include "source/bpf/reason.h"
 
 struct bpf_kernel;
+struct link_spec;
 
 /* What the programs do. Each feature has programs of its own, and a kernel that refuses them, or a
  * user who may not load them, lacks that feature alone. */
@@ -112,9 +113,8 @@ void bpf_kernel_set_level(struct bpf_kernel *k, enum ebt_level level);
 /* Hits of the probes by CPU, EBT_HITS_CPUS of them, which go on changing. */
 const struct ebt_hits *bpf_kernel_hits(const struct bpf_kernel *k);
 
-/* Links the sites of a file in `pid` (<= 0: in all processes): a descriptor, or -errno. */
-int bpf_kernel_attach(struct bpf_kernel *k, enum bpf_probe program, int file, pid_t pid,
-		      const struct uprobe_site *site, uint32_t sites);
+/* Makes a link, by the program of spec->probe (enum bpf_probe): a descriptor, or -errno. */
+int bpf_kernel_attach(struct bpf_kernel *k, const struct link_spec *spec);
 /* Waits until no link is left, whether or not its descriptor was closed. */
 void bpf_kernel_stop_links(struct bpf_kernel *k);
 void bpf_kernel_detach(struct bpf_kernel *k); /* processes are not traced any more */

@@ -151,19 +151,29 @@ static int make_link(const struct link_maker *m, const struct request *r, const 
 	return err;
 }
 
-static void wait_for_end(int end, int alive)
+/* Waits for a request for another link. False: none comes any more. */
+static bool wait_for_more(int end, int alive, struct request *ret)
 {
 	struct pollfd fd[] = {{.fd = end, .events = POLLIN}, {.fd = alive, .events = POLLIN}};
 	while (poll(fd, 2, -1) < 0 && errno == EINTR)
 		;
+	return !fd[1].revents && !recv_all(end, ret, sizeof(*ret), HELPER);
 }
 
-/* Ends the process: the link's descriptors are closed by the kernel, behind all signals. */
+static int make_and_answer(const struct link_maker *m, const struct request *r, const int fds[FDS])
+{
+	int made = make_link(m, r, fds);
+	int err = send_all(fds[FD_END], &made, sizeof(made), HELPER);
+	return err ? err : made;
+}
+
+/* Ends the process: the links' descriptors are closed by the kernel, behind all signals. */
 static void hold(const struct link_maker *m, const struct request *r, const int fds[FDS], int alive)
 {
-	int err = make_link(m, r, fds);
-	if (!send_all(fds[FD_END], &err, sizeof(err), HELPER) && !err)
-		wait_for_end(fds[FD_END], alive);
+	struct request more;
+	int err = make_and_answer(m, r, fds);
+	while (!err && wait_for_more(fds[FD_END], alive, &more))
+		make_and_answer(m, &more, fds);
 	_exit(0);
 }
 
@@ -290,9 +300,14 @@ err_free:
 	return err;
 }
 
+static struct request request_of(const struct link_spec *spec)
+{
+	return (struct request){.probe = spec->probe, .sites = spec->sites, .pid = spec->pid};
+}
+
 static int send_request(struct link_keeper *k, const struct link_spec *spec, int end)
 {
-	struct request r = {.probe = spec->probe, .sites = spec->sites, .pid = spec->pid};
+	struct request r = request_of(spec);
 	const int fds[FDS] = {[FD_END] = end, [FD_FILE] = spec->file};
 	union control control = {.header = {.cmsg_len = CMSG_LEN(sizeof(fds)),
 					    .cmsg_level = SOL_SOCKET,
@@ -313,24 +328,47 @@ static int send_request(struct link_keeper *k, const struct link_spec *spec, int
 	return n < 0 ? -errno : 0;
 }
 
+/* The sites of a link that was requested of a holder: the end, or -errno with the end closed. */
+static int send_sites(const struct link_spec *spec, int end)
+{
+	int answer = 0;
+	/* If the holder cannot take them, its answer says why. */
+	send_all(end, spec->site, spec->sites * sizeof(*spec->site), TRACER);
+	int err = recv_all(end, &answer, sizeof(answer), TRACER);
+	err = err ? err : answer;
+	if (!err)
+		return end;
+	close(end);
+	return err;
+}
+
+/* -EPIPE, -ECONNRESET: the holder was killed. */
+static int attach_beside(const struct link_spec *spec)
+{
+	struct request r = request_of(spec);
+	int end = fcntl(spec->beside, F_DUPFD_CLOEXEC, 0);
+	int err = end < 0 ? -errno : send_all(end, &r, sizeof(r), TRACER);
+	if (!err)
+		return send_sites(spec, end);
+	if (end >= 0)
+		close(end);
+	return err;
+}
+
 int link_keeper_attach(struct link_keeper *k, const struct link_spec *spec)
 {
-	int end[2], answer = 0;
+	int end[2];
 	if (!spec->sites)
 		return -EINVAL;
+	int fd = spec->beside > 0 ? attach_beside(spec) : -EPIPE;
+	if (fd != -EPIPE && fd != -ECONNRESET)
+		return fd;
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, end))
 		return -errno;
 	int err = send_request(k, spec, end[1]);
 	close(end[1]);
-	/* If the holder cannot take them, its answer says why. */
 	if (!err)
-		send_all(end[0], spec->site, spec->sites * sizeof(*spec->site), TRACER);
-	if (!err)
-		err = recv_all(end[0], &answer, sizeof(answer), TRACER);
-	if (!err)
-		err = answer;
-	if (!err)
-		return end[0];
+		return send_sites(spec, end[0]);
 	close(end[0]);
 	return err;
 }

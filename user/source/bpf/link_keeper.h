@@ -8,6 +8,9 @@
  * handles no more signals. Another process forks the holders: the keeper, which is small, has a
  * session of its own, and blocks all signals.
  *
+ * For each link that a process removes the kernel waits, some 40 ms, one after the other; processes
+ * that exit wait at the same time. So a holder has few links: those of one file in one process.
+ *
  * What remains: SIGKILL sent to a holder itself while it makes its link. If it is sent later the
  * probes are gone; its link then says so.
  */
@@ -28,6 +31,9 @@ struct link_spec {
 	pid_t pid;	/* <= 0: all processes */
 	const struct uprobe_site *site;
 	uint32_t sites;
+	/* A link of the same file and process, made before: its holder makes and holds this one,
+	 * too, so that both are removed when both are closed. <= 0: a holder of its own. */
+	int beside;
 };
 
 struct link_maker {

@@ -275,6 +275,8 @@ int bpf_traced_scan(struct bpf_traced *t, struct bpf_process *proc, const struct
 		return t->opt.no_files ? 0 : maps->err;
 	check_links(t, proc);
 	struct bpf_scan scan = scan_of(proc);
+	uint64_t held_ns = t->holder ? exec_holder_since(t->holder, proc->pid) : 0;
+	scan.is_held = held_ns && held_ns < read_ns;
 	bpf_files_scan(&t->by, &proc->files, maps, &scan);
 	report_scan(t, proc, &scan);
 	/* Of one that has just ended nothing is mapped. */

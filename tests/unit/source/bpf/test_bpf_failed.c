@@ -37,15 +37,10 @@ static void unwatched(void *ctx, uint32_t process, uint64_t since_ns, uint64_t u
 static int answer; /* of an attempt to attach; 0: a link */
 static int attempts;
 
-static int attach(void *ctx, enum bpf_probe program, int file, pid_t pid,
-		  const struct uprobe_site *site, uint32_t sites)
+static int attach(void *ctx, const struct link_spec *spec)
 {
 	(void)ctx;
-	(void)program;
-	(void)file;
-	(void)pid;
-	(void)site;
-	(void)sites;
+	(void)spec;
 	attempts++;
 	return answer ? answer : open("/dev/null", O_RDONLY | O_CLOEXEC);
 }

@@ -44,16 +44,11 @@ static uint64_t life_from(uint64_t exec_ns, const char *path)
 /* Links of which nothing is seen but that they are there. */
 static int attached, unplanned;
 
-static int attach(void *ctx, enum bpf_probe program, int file, pid_t pid,
-		  const struct uprobe_site *site, uint32_t sites)
+static int attach(void *ctx, const struct link_spec *spec)
 {
 	(void)ctx;
-	(void)program;
-	(void)file;
-	(void)site;
-	(void)sites;
 	attached++;
-	return pid <= 0 ? open("/dev/null", O_RDONLY) : -EINVAL;
+	return spec->pid <= 0 ? open("/dev/null", O_RDONLY) : -EINVAL;
 }
 
 static int plan(void *state, bool is_shared, struct attach_plan *ret)
@@ -89,11 +84,11 @@ static void test_room(void)
 	struct bpf_links l = {.attach = attach, .foreign = foreign};
 	struct attach_env env = {.plan = &usual};
 	struct bpf_shared *used = bpf_links_share(&l, &env, 1, 1), *last = NULL;
-	is(bpf_links_open(&l, &env, &by, NULL, -1, 0, &used->link), 3, "a shared link is made");
+	is(bpf_links_open(&l, &env, &by, NULL, -1, 0, 0, &used->link), 3, "a shared link is made");
 	unplanned = 0;
 	for (uint64_t inode = 2; inode < 1000; inode++) {
 		last = bpf_links_share(&l, &env, 1, inode);
-		if (!last || bpf_links_open(&l, &env, &by, NULL, -1, 0, &last->link) != 3)
+		if (!last || bpf_links_open(&l, &env, &by, NULL, -1, 0, 0, &last->link) != 3)
 			break;
 		if (inode > USED)
 			bpf_links_leave(&l, &env, last);
@@ -191,7 +186,7 @@ int main(void)
 	t.by.links.attach = attach;
 	struct bpf_shared *shared = bpf_links_share(&t.by.links, &t.by.env, st.st_dev, st.st_ino);
 	is(life_from(50, NULL), 50, "a process of a file that is not probed was not watched");
-	is(bpf_links_open(&t.by.links, &t.by.env, &by, NULL, fd, 0, &shared->link), 3,
+	is(bpf_links_open(&t.by.links, &t.by.env, &by, NULL, fd, 0, 0, &shared->link), 3,
 	   "the file is probed in all processes");
 	shared->since_ns = 100;
 	is(life_from(100, NULL), 0, "one that began when the file was probed was");

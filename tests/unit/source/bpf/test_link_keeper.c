@@ -69,14 +69,23 @@ static struct link_keeper *keeper(void)
 	return k;
 }
 
-static int attach(struct link_keeper *k, uint32_t probe, uint32_t sites)
+static int attach_beside(struct link_keeper *k, uint32_t probe, uint32_t sites, int beside)
 {
 	int file = open("/", O_RDONLY | O_CLOEXEC);
-	struct link_spec spec = {
-		.file = file, .probe = probe, .pid = -1, .site = site, .sites = sites};
+	struct link_spec spec = {.file = file,
+				 .probe = probe,
+				 .pid = -1,
+				 .site = site,
+				 .sites = sites,
+				 .beside = beside};
 	int link = link_keeper_attach(k, &spec);
 	close(file);
 	return link;
+}
+
+static int attach(struct link_keeper *k, uint32_t probe, uint32_t sites)
+{
+	return attach_beside(k, probe, sites, 0);
 }
 
 /* 1: that many bytes and no end, 2: and the end. Waits for what should come. */
@@ -107,6 +116,51 @@ static void test_links(void)
 	close(many);
 	link_keeper_free(k);
 	is(got(0, false), 2, "both are closed: they are gone when the keeper is");
+	close(pipe_in);
+}
+
+/* The holders, which the keeper, the only child, has forked. */
+static int holders(pid_t *ret_last)
+{
+	char path[64];
+	int keeper = 0, pid, n = 0;
+	snprintf(path, sizeof(path), "/proc/self/task/%d/children", getpid());
+	FILE *f = fopen(path, "re");
+	if (f && fscanf(f, "%d", &keeper) != 1)
+		keeper = 0;
+	if (f)
+		fclose(f);
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/children", keeper, keeper);
+	f = fopen(path, "re");
+	for (; f && fscanf(f, "%d", &pid) == 1; n++)
+		*ret_last = pid;
+	if (f)
+		fclose(f);
+	return n;
+}
+
+static void test_beside(void)
+{
+	struct link_keeper *k = keeper();
+	pid_t holder = 0;
+	int one = attach(k, 0, 1), two = attach_beside(k, 1, MANY, one);
+	ok(one >= 0 && two >= 0 && one != two, "a link is made beside another");
+	is(holders(&holder), 1, "they have one holder");
+	is(attach_beside(k, REFUSE, 3, one), -ENOTSUP, "why one more cannot be made is told");
+	is(got(2, false), 1, "which changes nothing of them");
+	close(one);
+	ok(link_keeper_holds(two) && holders(&holder) == 1, "one is closed: the other stands");
+	kill_child(holder, SIGKILL);
+	struct pollfd gone = {.fd = two};
+	ok(poll(&gone, 1, 60000) == 1 && !link_keeper_holds(two),
+	   "their holder is killed: that is known");
+	int three = attach_beside(k, 0, 1, two);
+	ok(three >= 0 && link_keeper_holds(three) && got(1, false) == 1,
+	   "beside it a link has a new holder");
+	close(two);
+	close(three);
+	link_keeper_free(k);
+	is(got(0, false), 2, "all are gone when the keeper is");
 	close(pipe_in);
 }
 
@@ -227,6 +281,7 @@ int main(void)
 	for (uint32_t i = 0; i < MANY; i++)
 		site[i] = (struct uprobe_site){i, 2 * i, ~(uint64_t)i};
 	test_links();
+	test_beside();
 	test_left_open();
 	test_dead_tracer();
 	test_stopped_keeper();

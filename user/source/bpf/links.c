@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "source/bpf/links.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+
+#define MAX_IDLE	  256 /* open links without users */
+#define MAX_FOREIGN_PER_S 10000
+#define CHECK_FOREIGN_NS  1000000000ull
+void bpf_links_drop(struct attach_env *env, const struct attacher *by, struct attach_plan *plan)
+{
+	free(plan->site);
+	if (plan->key && by->unplan)
+		by->unplan(env, plan->key);
+	*plan = (struct attach_plan){0};
+}
+
+int bpf_links_plan(struct attach_env *env, const struct attacher *by, void *state, bool shared,
+		   struct attach_plan *ret)
+{
+	struct attach_plan plan = {0};
+	int err = by->plan(state, shared, &plan);
+	if (err)
+		bpf_links_drop(env, by, &plan);
+	else
+		*ret = plan;
+	return err;
+}
+
+int bpf_links_attach(struct bpf_links *l, struct attach_env *env, const struct attacher *by,
+		     struct attach_plan *plan, int file, pid_t pid, int beside,
+		     struct bpf_link *ret)
+{
+	struct link_spec spec = {.file = file,
+				 .probe = by->program,
+				 .pid = pid,
+				 .site = plan->site,
+				 .sites = plan->sites,
+				 .beside = beside};
+	int fd = plan->sites ? l->attach(l->ctx, &spec) : 0;
+	if (fd < 0 || !plan->sites) {
+		bpf_links_drop(env, by, plan);
+		return fd;
+	}
+	*ret = (struct bpf_link){.by = by, .fd = fd, .sites = plan->sites, .key = plan->key};
+	l->sites += plan->sites;
+	free(plan->site);
+	*plan = (struct attach_plan){0};
+	return (int)ret->sites;
+}
+
+int bpf_links_open(struct bpf_links *l, struct attach_env *env, const struct attacher *by,
+		   void *state, int file, pid_t pid, int beside, struct bpf_link *ret)
+{
+	struct attach_plan plan;
+	int err = bpf_links_plan(env, by, state, pid <= 0, &plan);
+	return err ? err : bpf_links_attach(l, env, by, &plan, file, pid, beside, ret);
+}
+
+void bpf_links_close(struct bpf_links *l, struct attach_env *env, struct bpf_link *link)
+{
+	if (link->fd < 0)
+		return;
+	if (link->by->unplan)
+		link->by->unplan(env, link->key);
+	close(link->fd);
+	l->closes++;
+	l->sites -= link->sites;
+	link->fd = -1;
+	link->sites = 0;
+}
+
+bool bpf_links_check(struct bpf_links *l, struct attach_env *env, struct bpf_link *link)
+{
+	if (link->fd < 0 || !l->holds || l->holds(link->fd))
+		return true;
+	bpf_links_close(l, env, link);
+	return false;
+}
+
+static struct bpf_shared *find(const struct bpf_links *l, uint64_t dev, uint64_t inode)
+{
+	struct bpf_shared *sh = ptrmap_get(&l->shared, hash_file(dev, inode));
+	return sh && sh->inode == inode && sh->dev == dev ? sh : NULL;
+}
+
+static void remove_idle(struct bpf_links *l, struct bpf_shared *sh)
+{
+	*(sh->prev_idle ? &sh->prev_idle->next_idle : &l->first_idle) = sh->next_idle;
+	*(sh->next_idle ? &sh->next_idle->prev_idle : &l->last_idle) = sh->prev_idle;
+	l->idles--;
+}
+
+static void put_idle(struct bpf_links *l, struct attach_env *env, struct bpf_shared *sh)
+{
+	if (l->idles == MAX_IDLE) {
+		struct bpf_shared *first = l->first_idle;
+		remove_idle(l, first);
+		bpf_links_close(l, env, &first->link);
+		free(ptrmap_remove(&l->shared, hash_file(first->dev, first->inode)));
+	}
+	sh->prev_idle = l->last_idle;
+	sh->next_idle = NULL;
+	*(l->last_idle ? &l->last_idle->next_idle : &l->first_idle) = sh;
+	l->last_idle = sh;
+	l->idles++;
+}
+
+static struct bpf_shared *add(struct bpf_links *l, struct attach_env *env, uint64_t dev,
+			      uint64_t inode)
+{
+	bool is_new;
+	struct bpf_shared *sh = ptrmap_make(&l->shared, hash_file(dev, inode), &is_new);
+	if (!sh || !is_new) /* another file has the same key */
+		return NULL;
+	sh->dev = dev;
+	sh->inode = inode;
+	sh->link.fd = -1;
+	put_idle(l, env, sh);
+	return sh;
+}
+
+struct bpf_shared *bpf_links_share(struct bpf_links *l, struct attach_env *env, uint64_t dev,
+				   uint64_t inode)
+{
+	struct bpf_shared *sh = find(l, dev, inode);
+	if (!sh) {
+		sh = add(l, env, dev, inode);
+		/* Asked once: the answer may need a scan of all processes. */
+		if (sh && env->is_ours && !env->is_ours(env->ctx, dev, inode))
+			sh->gone_ns = now_ns();
+	}
+	if (!sh || sh->gone_ns)
+		return NULL;
+	if (!sh->users++)
+		remove_idle(l, sh);
+	return sh;
+}
+
+void bpf_links_leave(struct bpf_links *l, struct attach_env *env, struct bpf_shared *sh)
+{
+	if (!--sh->users)
+		put_idle(l, env, sh);
+}
+
+void bpf_links_unshare(struct bpf_links *l, struct attach_env *env, struct bpf_shared *sh,
+		       uint64_t now_ns)
+{
+	if (sh->link.fd < 0)
+		return;
+	bpf_links_close(l, env, &sh->link);
+	sh->gone_ns = now_ns;
+}
+
+bool bpf_links_cover(const struct bpf_links *l, uint64_t dev, uint64_t inode, uint64_t born_ns)
+{
+	const struct bpf_shared *sh = find(l, dev, inode);
+	return sh && sh->link.fd >= 0 && sh->since_ns <= born_ns;
+}
+
+void bpf_links_check_foreign(struct bpf_links *l, struct attach_env *env, uint64_t now_ns)
+{
+	size_t at = 0;
+	for (struct bpf_shared *sh; (sh = ptrmap_next(&l->shared, &at));) {
+		uint64_t passed = now_ns - sh->checked_ns;
+		if (!sh->users && !bpf_links_check(l, env, &sh->link))
+			sh->cuts++;
+		if (sh->link.fd < 0 || passed < CHECK_FOREIGN_NS || !l->foreign)
+			continue;
+		uint64_t n = l->foreign(l->ctx, sh->link.key);
+		bool many = sh->checked_ns &&
+			    (n - sh->foreign) > MAX_FOREIGN_PER_S * (passed / CHECK_FOREIGN_NS);
+		sh->foreign = n;
+		sh->checked_ns = now_ns;
+		if (!many)
+			continue;
+		messages_at(env->messages, LOG_NORMAL,
+			    "other processes run a probed file, too, and often: from now on "
+			    "each process is probed by itself");
+		bpf_links_unshare(l, env, sh, now_ns);
+	}
+}
+
+void bpf_links_close_shared(struct bpf_links *l, struct attach_env *env)
+{
+	size_t at = 0;
+	for (struct bpf_shared *sh; (sh = ptrmap_next(&l->shared, &at));)
+		bpf_links_close(l, env, &sh->link);
+	ptrmap_free(&l->shared);
+	l->first_idle = l->last_idle = NULL;
+	l->idles = 0;
+}

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The probe links: one for a file in one process, or, if the attacher can share it, one for all
+ * processes that run the file (the BPF program then reads the process's slot from a map). A shared
+ * link stays open when its last process ends, for the next one. With many such links
+ * the one used longest ago is closed. Untraced processes that run the file hit its probes, too:
+ * above some rate the link is closed, and each traced process gets its own.
+ */
+#ifndef SOURCE_BPF_LINKS_H
+#define SOURCE_BPF_LINKS_H
+
+#include "base/ptrmap.h"
+#include "source/bpf/attacher.h"
+#include "source/bpf/link_keeper.h"
+
+struct bpf_links {
+	/* Makes a link, by the program of spec->probe (enum bpf_probe): a descriptor, or -errno.
+	 * Closing it removes the probes, which takes tens of milliseconds in another process. */
+	int (*attach)(void *ctx, const struct link_spec *spec);
+	/* Called with the number of sites that are about to be linked in a process, before the
+	 * first of them is. NULL: no such call, and nothing is planned ahead. */
+	void (*announce)(void *ctx, uint32_t sites);
+	/* False: the probes of a link are gone, as the process was killed that held them. NULL:
+	 * they never are. */
+	bool (*holds)(int fd);
+	/* Hits of a shared link by processes that are not traced, by the key of its plan. */
+	uint64_t (*foreign)(void *ctx, uint32_t key);
+	void *ctx;
+	uint32_t sites;				   /* attached now */
+	uint32_t closes;			   /* links that were closed */
+	PTRMAP(struct bpf_shared) shared;	   /* by hash_file() */
+	struct bpf_shared *first_idle, *last_idle; /* those without users, longest ago first */
+	uint32_t idles;
+};
+struct bpf_link {
+	const struct attacher *by;
+	int fd; /* < 0: none */
+	uint32_t sites;
+	uint32_t key; /* of its plan */
+};
+struct bpf_shared {
+	uint64_t dev, inode;
+	struct bpf_link link;
+	uint64_t since_ns; /* its probes are in place */
+	uint64_t gone_ns;  /* closed finally, or never to be made; 0: not */
+	uint32_t users;
+	uint32_t cuts; /* how often its probes were gone */
+	struct bpf_shared *prev_idle, *next_idle;
+	uint64_t foreign, checked_ns;
+	uint64_t held_ns; /* when its probes were found in place last */
+};
+/* True if a shared link has probed the file in all processes since before born_ns. */
+bool bpf_links_cover(const struct bpf_links *l, uint64_t dev, uint64_t inode, uint64_t born_ns);
+/* Plans a link: 0, or -errno with nothing planned. The plan is either attached or dropped. */
+int bpf_links_plan(struct attach_env *env, const struct attacher *by, void *state, bool shared,
+		   struct attach_plan *ret);
+/* Makes a planned link. beside: as of struct link_spec. The number of its sites (0: none were
+ * planned, no link), or -errno. */
+int bpf_links_attach(struct bpf_links *l, struct attach_env *env, const struct attacher *by,
+		     struct attach_plan *plan, int file, pid_t pid, int beside,
+		     struct bpf_link *ret);
+void bpf_links_drop(struct attach_env *env, const struct attacher *by, struct attach_plan *plan);
+/* Plans and makes a link. beside: as of struct link_spec. The number of its sites (0: none were
+ * planned, no link), or -errno. */
+int bpf_links_open(struct bpf_links *l, struct attach_env *env, const struct attacher *by,
+		   void *state, int file, pid_t pid, int beside, struct bpf_link *ret);
+void bpf_links_close(struct bpf_links *l, struct attach_env *env, struct bpf_link *link);
+/* Closes a link if its probes are gone. False: they were gone. */
+bool bpf_links_check(struct bpf_links *l, struct attach_env *env, struct bpf_link *link);
+/* Closes a shared link for good. */
+void bpf_links_unshare(struct bpf_links *l, struct attach_env *env, struct bpf_shared *sh,
+		       uint64_t now_ns);
+/* Closes shared links that untraced processes hit too often. Called periodically. */
+void bpf_links_check_foreign(struct bpf_links *l, struct attach_env *env, uint64_t now_ns);
+/* The shared link of a file, added if there is none (then link.fd < 0: not attached); adds a user.
+ * NULL: the file is not shared any more, or no memory. */
+struct bpf_shared *bpf_links_share(struct bpf_links *l, struct attach_env *env, uint64_t dev,
+				   uint64_t inode);
+/* Removes a user. */
+void bpf_links_leave(struct bpf_links *l, struct attach_env *env, struct bpf_shared *sh);
+void bpf_links_close_shared(struct bpf_links *l, struct attach_env *env); /* when no user is left */
+
+#endif
