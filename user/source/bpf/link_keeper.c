@@ -7,12 +7,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <pthread.h>
+#include <semaphore.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -24,6 +25,8 @@ struct link_keeper {
 	pid_t pid;
 	struct link_keeper *older; /* which was killed; its holders live on */
 };
+
+#define HOLDER_STACK (128 << 10)
 
 /* The sites follow on the holder's own socket, which answers with an int. */
 struct request {
@@ -136,8 +139,9 @@ static void go_aside(const char *name)
 
 static int make_link(const struct link_maker *m, const struct request *r, const int fds[FDS])
 {
-	struct uprobe_site *site = calloc(r->sites, sizeof(*site));
-	int err = site ? recv_all(fds[FD_END], site, r->sites * sizeof(*site), HELPER) : -ENOMEM;
+	struct uprobe_site few[UPROBE_FEW];
+	struct uprobe_site *many = r->sites > UPROBE_FEW ? calloc(r->sites, sizeof(*many)) : NULL;
+	struct uprobe_site *site = many ? many : few;
 	struct link_spec spec = {
 		.file = fds[FD_FILE],
 		.probe = r->probe,
@@ -145,9 +149,12 @@ static int make_link(const struct link_maker *m, const struct request *r, const 
 		.site = site,
 		.sites = r->sites,
 	};
+	if (r->sites > UPROBE_FEW && !many)
+		return -ENOMEM;
+	int err = recv_all(fds[FD_END], site, r->sites * sizeof(*site), HELPER);
 	if (!err)
 		err = m->make(m->ctx, &spec);
-	free(site);
+	free(many);
 	return err;
 }
 
@@ -167,14 +174,65 @@ static int make_and_answer(const struct link_maker *m, const struct request *r, 
 	return err ? err : made;
 }
 
+/* What a holder is made of, in the memory that it shares with the keeper. */
+struct job {
+	struct keeping *of;
+	struct request request;
+	int fds[FDS];
+	sem_t forked; /* the holder has the descriptors, or there is none */
+	sem_t closed; /* the keeper has closed its own */
+};
+
+struct keeping {
+	const struct link_maker *maker;
+	int sock, alive;
+	pthread_mutex_t lock;
+	pthread_cond_t ended;
+	unsigned holders;
+};
+
 /* Ends the process: the links' descriptors are closed by the kernel, behind all signals. */
-static void hold(const struct link_maker *m, const struct request *r, const int fds[FDS], int alive)
+static void hold(struct job *job)
 {
+	const struct link_maker *m = job->of->maker;
 	struct request more;
-	int err = make_and_answer(m, r, fds);
-	while (!err && wait_for_more(fds[FD_END], alive, &more))
-		make_and_answer(m, &more, fds);
+	close(job->of->sock);
+	sem_post(&job->forked);
+	int err = make_and_answer(m, &job->request, job->fds);
+	while (!err && wait_for_more(job->fds[FD_END], job->of->alive, &more))
+		make_and_answer(m, &more, job->fds);
 	_exit(0);
+}
+
+/*
+ * Forks a holder that shares the keeper's memory, which costs a third of a copy, and waits until it
+ * has ended: until then it runs on this thread's stack, and its errno is this thread's. It is waited
+ * for, so that its CPU time counts as the keeper's.
+ */
+static void *run_holder(void *arg)
+{
+	struct job *job = arg;
+	struct keeping *k = job->of;
+	pid_t pid = vfork();
+	if (!pid)
+		hold(job);
+	int err = -errno;
+	if (pid < 0)
+		send_all(job->fds[FD_END], &err, sizeof(err), HELPER);
+	while (pid > 0 && waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+		;
+	/* It may have been killed before it said so. */
+	sem_post(&job->forked);
+	while (sem_wait(&job->closed))
+		;
+	sem_destroy(&job->forked);
+	sem_destroy(&job->closed);
+	free(job);
+	pthread_mutex_lock(&k->lock);
+	k->holders--;
+	pthread_cond_signal(&k->ended);
+	pthread_mutex_unlock(&k->lock);
+	return NULL;
 }
 
 /* 1 and what was received, 0 at the end of the tracer. */
@@ -199,58 +257,68 @@ static int receive(int sock, struct request *ret, int ret_fds[FDS])
 	return 1;
 }
 
-/* Holders that have ended are waited for, so that their CPU time counts as the keeper's. */
-static int watch_holders(void)
+static int start_thread(struct job *job)
 {
-	sigset_t child;
-	sigemptyset(&child);
-	sigaddset(&child, SIGCHLD);
-	int fd = signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK);
-	/* Without it they need not be waited for. */
-	if (fd < 0)
-		signal(SIGCHLD, SIG_IGN);
-	return fd;
+	pthread_attr_t attr;
+	pthread_t thread;
+	pthread_attr_init(&attr);
+	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
+	pthread_attr_setstacksize(&attr, HOLDER_STACK);
+	int err = pthread_create(&thread, &attr, run_holder, job);
+	pthread_attr_destroy(&attr);
+	return -err;
 }
 
-static void wait_for_request(int sock, int ends)
+/* Starts a holder, which then has the descriptors. 0 or -errno. */
+static int start_holder(struct keeping *k, const struct request *r, const int fds[FDS])
 {
-	struct pollfd fd[] = {{.fd = sock, .events = POLLIN}, {.fd = ends, .events = POLLIN}};
-	struct signalfd_siginfo info;
-	while (!fd[0].revents) {
-		if (poll(fd, 2, -1) < 0 && errno != EINTR)
-			return;
-		if (fd[1].revents && read(ends, &info, sizeof(info)) > 0)
-			while (waitpid(-1, NULL, WNOHANG) > 0)
-				;
+	struct job *job = calloc(1, sizeof(*job));
+	if (!job)
+		return -ENOMEM;
+	job->of = k;
+	job->request = *r;
+	memcpy(job->fds, fds, sizeof(job->fds));
+	sem_init(&job->forked, 0, 0);
+	sem_init(&job->closed, 0, 0);
+	pthread_mutex_lock(&k->lock);
+	k->holders++;
+	pthread_mutex_unlock(&k->lock);
+	int err = start_thread(job);
+	if (err) {
+		k->holders--;
+		free(job);
+		return err;
 	}
+	while (sem_wait(&job->forked))
+		;
+	for (int i = 0; i < FDS; i++)
+		close(fds[i]);
+	sem_post(&job->closed);
+	return 0;
 }
 
 static void keep(int sock, int alive, const struct link_maker *m)
 {
+	struct keeping k = {.maker = m,
+			    .sock = sock,
+			    .alive = alive,
+			    .lock = PTHREAD_MUTEX_INITIALIZER,
+			    .ended = PTHREAD_COND_INITIALIZER};
 	struct request r;
-	int fds[FDS], ends = watch_holders();
-	for (;;) {
-		wait_for_request(sock, ends);
-		if (!receive(sock, &r, fds))
-			break;
+	int fds[FDS];
+	while (receive(sock, &r, fds)) {
 		/* Short of descriptors, not all arrived: the tracer finds its end closed. */
-		pid_t pid = fds[FD_FILE] < 0 ? 1 : fork();
-		if (!pid) {
-			close(sock);
-			if (ends >= 0)
-				close(ends);
-			hold(m, &r, fds, alive);
-		}
-		int err = -errno;
-		if (pid < 0)
+		int err = fds[FD_FILE] < 0 ? 0 : start_holder(&k, &r, fds);
+		if (err)
 			send_all(fds[FD_END], &err, sizeof(err), HELPER);
-		for (int i = 0; i < FDS; i++)
+		for (int i = 0; i < FDS && (err || fds[FD_FILE] < 0); i++)
 			if (fds[i] >= 0)
 				close(fds[i]);
 	}
 	/* A process counts as ended when its descriptors are closed and its probes are gone. */
-	while (waitpid(-1, NULL, 0) > 0 || errno == EINTR)
-		;
+	pthread_mutex_lock(&k.lock);
+	while (k.holders)
+		pthread_cond_wait(&k.ended, &k.lock);
 	_exit(0);
 }
 

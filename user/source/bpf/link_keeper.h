@@ -6,7 +6,8 @@
  * holder, makes each link and holds it until the tracer's end of a socket pair is closed, by the
  * tracer or by its death. Then the holder exits, which removes the probes: an exiting process
  * handles no more signals. Another process forks the holders: the keeper, which is small, has a
- * session of its own, and blocks all signals.
+ * session of its own, and blocks all signals. Holders share its memory (vfork, in a thread for
+ * each), as most of what a short link costs would be a copy of that.
  *
  * For each link that a process removes the kernel waits, some 40 ms, one after the other; processes
  * that exit wait at the same time. So a holder has few links: those of one file in one process.
@@ -37,7 +38,8 @@ struct link_spec {
 };
 
 struct link_maker {
-	/* Called in a holder: makes the link as open descriptors. 0 or -errno. */
+	/* Called in a holder: makes the link as open descriptors. 0 or -errno. If it uses the heap,
+	 * a SIGKILL at that moment may leave it locked in the keeper. */
 	int (*make)(void *ctx, const struct link_spec *spec);
 	void *ctx;
 	/* Holders close all descriptors of the tracer except these; < 0: none. */

@@ -75,8 +75,10 @@ bool uprobe_multi_works(void)
 int uprobe_multi_attach(int prog_fd, const char *path, pid_t pid, const struct uprobe_site *site,
 			uint32_t sites)
 {
-	uint64_t *words = calloc(sites ? sites : 1, 3 * sizeof(*words));
-	if (!words)
+	uint64_t few[3 * UPROBE_FEW];
+	uint64_t *many = sites > UPROBE_FEW ? calloc(sites, 3 * sizeof(*many)) : NULL;
+	uint64_t *words = many ? many : few;
+	if (sites > UPROBE_FEW && !many)
 		return -ENOMEM;
 	uint64_t *offsets = words, *semaphores = words + sites, *cookies = words + 2ull * sites;
 	for (uint32_t i = 0; i < sites; i++) {
@@ -95,7 +97,7 @@ int uprobe_multi_attach(int prog_fd, const char *path, pid_t pid, const struct u
 		.pid = pid > 0 ? (uint32_t)pid : 0,
 	};
 	int fd = sys_bpf(BPF_LINK_CREATE, &attr, sizeof(attr));
-	free(words);
+	free(many);
 	return fd;
 }
 

@@ -36,6 +36,9 @@ double uprobe_price_ns(void);
 /* Loads an empty program, without libbpf, and closes it: 0, or -errno: no program can be loaded. */
 int uprobe_try_load(void);
 
+/* Up to so many sites are linked without the use of the heap. */
+#define UPROBE_FEW 64
+
 /* Links the program to the sites in process `pid` (<= 0: in all that map the file). Returns the
  * link's descriptor, which detaches when it is closed, or -errno. A process that may be killed must
  * neither call this nor close the descriptor: see link_keeper.h. */

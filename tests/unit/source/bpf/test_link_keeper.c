@@ -11,6 +11,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <glob.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/socket.h>
@@ -119,23 +120,36 @@ static void test_links(void)
 	close(pipe_in);
 }
 
-/* The holders, which the keeper, the only child, has forked. */
-static int holders(pid_t *ret_last)
+/* Reads children of a thread: how many, and one of them. */
+static int children_of(const char *task, pid_t *ret_one)
+{
+	char path[128];
+	int pid, n = 0;
+	snprintf(path, sizeof(path), "%s/children", task);
+	FILE *f = fopen(path, "re");
+	for (; f && fscanf(f, "%d", &pid) == 1; n++)
+		*ret_one = pid;
+	if (f)
+		fclose(f);
+	return n;
+}
+
+/* The holders, which the threads of the keeper, the only child, have forked. */
+static int holders(pid_t *ret_one)
 {
 	char path[64];
-	int keeper = 0, pid, n = 0;
-	snprintf(path, sizeof(path), "/proc/self/task/%d/children", getpid());
-	FILE *f = fopen(path, "re");
-	if (f && fscanf(f, "%d", &keeper) != 1)
-		keeper = 0;
-	if (f)
-		fclose(f);
-	snprintf(path, sizeof(path), "/proc/%d/task/%d/children", keeper, keeper);
-	f = fopen(path, "re");
-	for (; f && fscanf(f, "%d", &pid) == 1; n++)
-		*ret_last = pid;
-	if (f)
-		fclose(f);
+	pid_t keeper;
+	int n = 0;
+	glob_t tasks;
+	snprintf(path, sizeof(path), "/proc/self/task/%d", getpid());
+	if (children_of(path, &keeper) != 1)
+		return -1;
+	snprintf(path, sizeof(path), "/proc/%d/task/*", keeper);
+	if (glob(path, 0, NULL, &tasks))
+		return -1;
+	for (size_t i = 0; i < tasks.gl_pathc; i++)
+		n += children_of(tasks.gl_pathv[i], ret_one);
+	globfree(&tasks);
 	return n;
 }
 
