@@ -133,14 +133,15 @@ static void test_exec(pid_t pid)
 	answer = -EPERM;
 	uint64_t before = now_ns();
 	scan_now(&t, proc);
-	bpf_traced_exec(&t, proc, UINT64_MAX, &(struct bpf_program){.dev = 1, .inode = 1});
+	uint64_t exec_ns = now_ns();
+	bpf_traced_exec(&t, proc, exec_ns, &(struct bpf_program){.dev = 1, .inode = 1});
 	ok(reports == 1 && reported_since <= before && reported_since >= began &&
-		   reported_until == UINT64_MAX,
+		   reported_until == exec_ns,
 	   "of a process that ran before it was attached to, from then to its next program");
 	answer = 0;
 	ok(scan_now(&t, proc) > 0, "in which it is probed");
 	is(reports, 2, "and what that did before");
-	ok(reported_since == UINT64_MAX, "since it began");
+	ok(reported_since == exec_ns, "since it began");
 	finish(&t);
 	is(reports, 2, "is all that was missed");
 }
