@@ -13,8 +13,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define WAIT_US	  20
-#define MAX_WAITS 100
+/* Waits for a stop: the first one, and the sum of all of them, each twice the one before it. */
+#define WAIT_US	    20
+#define WAIT_MAX_US 2000
 
 /* It has more privilege than its user: set-user-id, set-group-id, capabilities. */
 static bool is_privileged(pid_t pid)
@@ -67,8 +68,8 @@ int hold_begin(pid_t pid)
 	/* Fails if it has just ended: see hold_end(). No descriptor reports the stop, which takes
 	 * microseconds; the wait is 2 ms at most. */
 	if (!ptrace(PTRACE_INTERRUPT, pid, NULL, NULL))
-		for (int i = 0; i < MAX_WAITS && !has_stopped(pid); i++)
-			usleep(WAIT_US);
+		for (unsigned us = WAIT_US; us < WAIT_MAX_US && !has_stopped(pid); us *= 2)
+			usleep(us);
 	return 0;
 }
 

@@ -80,7 +80,7 @@ union control {
 struct memory_reader {
 	int fd; /* -1: there is no worker */
 	pid_t worker;
-	uint64_t maps_reads;
+	uint64_t maps_reads, opens;
 	unsigned given_up;
 	pid_t first_pid, last_pid; /* the processes of reads that were given up */
 	uint64_t last_ns;
@@ -587,6 +587,11 @@ int memory_reader_maps(struct memory_reader *r, pid_t pid, enum maps_set set,
 	return err;
 }
 
+uint64_t memory_reader_opens(const struct memory_reader *r)
+{
+	return r ? r->opens : 0;
+}
+
 uint64_t memory_reader_maps_reads(const struct memory_reader *r)
 {
 	return r ? r->maps_reads : 0;
@@ -641,6 +646,7 @@ int memory_reader_open(struct memory_reader *r, pid_t pid, const struct maps_ent
 		.pid = pid, .asked = ASKED_FILE, .mapping = *e, .path_bytes = (uint32_t)path};
 	if (!r || path > MAPS_PATH_BYTES)
 		return maps_open(pid, e);
+	r->opens++;
 	ssize_t err = request(r, &q, NULL, &fd);
 	if (err && fd >= 0)
 		close(fd);

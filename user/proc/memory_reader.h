@@ -48,6 +48,8 @@ int memory_reader_maps(struct memory_reader *r, pid_t pid, enum maps_set set,
 		       int (*fn)(const struct maps_entry *e, void *ctx), void *ctx);
 /* How often mappings were read. */
 uint64_t memory_reader_maps_reads(const struct memory_reader *r);
+/* How often files of mappings were to be opened. */
+uint64_t memory_reader_opens(const struct memory_reader *r);
 
 struct pagemap_run;
 /* As pagemap_read(), for the whole process. dir: its descriptor of pagemap_open(). The page tables

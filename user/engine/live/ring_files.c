@@ -203,8 +203,10 @@ static void set_runtime(struct ring_files *r, struct traced_process *p, struct r
 
 static void detect_runtime(struct ring_files *r, struct traced_process *p)
 {
-	if (!p->runtime.language)
-		set_runtime(r, p, inspect_runtime(r->inspect, p->pid));
+	if (p->runtime.language || p->inherits_none)
+		return;
+	set_runtime(r, p, inspect_runtime(r->inspect, p->pid));
+	p->has_none = !p->runtime.language;
 }
 
 void ring_files_program_runs(struct ring_files *r, pid_t pid, const char *name)

@@ -246,9 +246,9 @@ void traced_free(struct traced *t)
 		return;
 	log_at(LOG_DEBUG,
 	       "%u processes: mappings read %" PRIu64 " times, sizes %" PRIu64
-	       ", children listed %" PRIu64,
+	       ", children listed %" PRIu64 ", files opened %" PRIu64,
 	       t->ended + t->count, memory_reader_maps_reads(t->engine->memory), t->sizes_read,
-	       t->children_listed);
+	       t->children_listed, memory_reader_opens(t->engine->memory));
 	for (unsigned i = 0; i < t->count; i++)
 		forget(t->running[i]);
 	free(t->running);
@@ -352,6 +352,9 @@ static int add(struct traced *t, const struct process_event *born)
 	entry->traced = p;
 	if (change.parent)
 		entry->parent_pid = (uint32_t)change.parent;
+	const struct traced_process *parent =
+		change.parent && change.by_bpf ? traced_find(t, change.parent) : NULL;
+	p->inherits_none = parent && (parent->has_none || parent->inherits_none);
 	p->process = p->usage.process;
 	t->running[t->count++] = p;
 	t->due_ns = 0;
@@ -676,6 +679,7 @@ static void executed(struct traced_process *p)
 	traced_usage_name(&p->usage);
 	p->reads.since_ns = now_ns();
 	p->reads.early = 0;
+	p->has_none = p->inherits_none = false;
 	read_again(p);
 }
 

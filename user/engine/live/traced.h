@@ -71,6 +71,8 @@ struct traced_process {
 	uint64_t unread_ns; /* its ring has been left out since then; 0: it has not */
 	int reported_error; /* of its ring, that has been reported */
 	struct runtime_version runtime; /* zeroes: not known yet */
+	/* None was found in what it has mapped; or in its parent, whose program it runs. */
+	bool has_none, inherits_none;
 	/* The prober's: */
 	bool awaits; /* BPF programs report it: what it has mapped is to be attached to */
 	bool probed; /* that has been done */

@@ -126,17 +126,17 @@ static int plan(void *state, bool shared, struct attach_plan *ret)
 {
 	struct file_allocs *a = state;
 	struct ebt_alloc_file file = {.slot = a->slot};
-	struct notes notes;
+	const struct known_file *known;
 	uint32_t refused = 0;
 	(void)shared;
-	int err = notes_read(a->fd, NULL, &notes);
+	int err = known_notes_read(&a->env->notes, a->fd, &known);
 	if (err)
 		return err == -ENOEXEC || err == -EBADMSG ? 0 : err;
-	ret->site = calloc(notes.sites + 1u, sizeof(*ret->site));
+	const struct notes *notes = &known->notes;
+	ret->site = calloc(notes->sites + 1u, sizeof(*ret->site));
 	ret->key = ++a->env->last_key;
 	if (ret->site)
-		ret->sites = plan_sites(a->env, &notes, &file, ret->site, &refused);
-	notes_done(&notes);
+		ret->sites = plan_sites(a->env, notes, &file, ret->site, &refused);
 	if (!ret->site)
 		return -ENOMEM;
 	if (refused)

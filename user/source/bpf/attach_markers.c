@@ -18,7 +18,7 @@
 #include "source/bpf/plan.h"
 
 struct file_markers {
-	const struct attach_env *env;
+	struct attach_env *env;
 	uint32_t slot;
 	pid_t pid;
 	int fd;
@@ -143,7 +143,7 @@ static bool is_shareable(const void *state)
 static int plan(void *state, bool shared, struct attach_plan *ret)
 {
 	struct file_markers *of = state;
-	struct notes notes;
+	const struct known_file *file;
 	uint32_t slot = shared ? EBT_NO_SLOT : of->slot;
 	of->filtered = process_is_filtered(of->pid);
 	if (of->filtered && of->env->plan->ring_request == RING_REQUEST_AUTO)
@@ -153,22 +153,22 @@ static int plan(void *state, bool shared, struct attach_plan *ret)
 			"it might be killed for; its events come through probes (--ring-request "
 			"always asks all the same)",
 			of->pid);
-	int err = notes_read(of->fd, "ebtrace", &notes);
+	int err = known_notes_read(&of->env->notes, of->fd, &file);
 	if (err)
 		return err == -ENOEXEC || err == -EBADMSG ? 0 : err;
-	struct uprobe_site *site = calloc(notes.sites + 1u, sizeof(*site));
+	const struct notes *notes = &file->notes;
+	struct uprobe_site *site = calloc(notes->sites + 1u, sizeof(*site));
 	uint32_t n = 0;
-	for (uint32_t i = 0; site && i < notes.sites; i++) {
-		const struct notes_site *from = &notes.site[i];
-		const struct marker *m = wanted_marker(of, from->name);
-		if (m && marker_args_match(from))
+	for (uint32_t i = 0; site && i < notes->sites; i++) {
+		const struct notes_site *from = &notes->site[i];
+		const struct marker *m = file->is_ours[i] ? wanted_marker(of, from->name) : NULL;
+		if (m)
 			site[n++] = (struct uprobe_site){
 				.offset = from->offset,
 				.semaphore = from->semaphore,
 				.cookie = EBT_COOKIE(slot, m->site),
 			};
 	}
-	notes_done(&notes);
 	ret->site = site;
 	ret->sites = n;
 	return site ? 0 : -ENOMEM;

@@ -15,6 +15,7 @@
 #include "proc/maps.h"
 #include "runtime/inspect.h"
 #include "session/marker_values.h"
+#include "source/bpf/known_notes.h"
 #include "source/bpf/uprobe.h"
 #include "source/bpf/usdt_specs.h"
 
@@ -71,6 +72,7 @@ struct attach_env {
 	/* The files that were reported last as not probed, by hash_file(). */
 	uint64_t reported[ATTACH_REPORTED];
 	unsigned reports;
+	struct known_notes notes;	      /* of files that were attached to */
 	struct usdt_specs specs;	      /* of the user's markers */
 	bool usdt_found[2 * MARKER_REQUESTS]; /* of these, by request and end */
 };

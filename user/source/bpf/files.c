@@ -233,6 +233,7 @@ struct bpf_file {
 	bool moved;	       /* the attachers must be asked again */
 	bool cut;	       /* because its probes were gone */
 	bool starved;	       /* because it could not be opened yet */
+	bool failed;	       /* it was not inspected */
 	uint64_t unwatched_ns; /* it has not been watched since then; 0: it is */
 };
 
@@ -292,9 +293,22 @@ static struct bpf_file *add_file(struct bpf_files *f, uint64_t dev, uint64_t ino
 	return &f->file[f->files++];
 }
 
+/* True if the parent of a process that has not called exec has the file mapped, too, and there was
+ * nothing to probe in it. */
+static bool is_known_plain(const struct bpf_files *parent, const struct bpf_file *file)
+{
+	const struct bpf_file *its = parent ? find_file(parent, file->dev, file->inode) : NULL;
+	for (unsigned i = 0; its && i < ATTACHERS; i++)
+		if (its->at[i].by)
+			return false;
+	return its && !its->moved && !its->failed;
+}
+
 static int begin_attachments(struct walk *w, const struct maps_entry *e, struct bpf_file *file)
 {
 	struct runtime_file in;
+	if (!file->moved && is_known_plain(w->scan->inherited, file))
+		return 0;
 	int fd = inspect_open(w->by->inspect, w->scan->pid, e);
 	if (fd < 0)
 		return fd;
@@ -360,6 +374,7 @@ static int walk_entry(struct walk *w, const struct maps_entry *e)
 	/* Also if it fails the file is remembered: it would fail again at every scan. */
 	int err = begin_attachments(w, e, file);
 	file->moved = file->starved = attachment_may_retry(err);
+	file->failed = err != 0;
 	if (f->budget.spent)
 		report_incomplete(w->by->env.messages, f, pid);
 	if (err == -EBUSY)

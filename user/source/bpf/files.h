@@ -59,7 +59,9 @@ struct bpf_scan {
 	uint64_t found_ns;     /* its hits of shared links count since then; 0: since its begin */
 	uint64_t begun_ns;     /* now; files that lost their probes are not watched since then */
 	uint64_t unwatched_ns; /* what is found now was not watched since then; 0: no matter */
-	bool is_held;	       /* it has been stopped since before its mappings were read */
+	/* The parent's, of which it has copies; NULL: it runs a program of its own. */
+	const struct bpf_files *inherited;
+	bool is_held; /* it has been stopped since before its mappings were read */
 
 	/* results */
 	int sites;    /* new ones, or -errno if there are none: why the last file that failed did */

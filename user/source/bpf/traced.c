@@ -237,8 +237,10 @@ static void report_missed(struct bpf_traced *t, struct bpf_process *proc, uint64
 	t->opt.unwatched(t->opt.ctx, proc->process, from_ns, until_ns);
 }
 
-/* What a scan or an update has found of a process. */
-static void report_scan(struct bpf_traced *t, struct bpf_process *proc, const struct bpf_scan *scan)
+/* What a scan or an update has found of a process. maps: as they were read for it; NULL: they were
+ * not. */
+static void report_scan(struct bpf_traced *t, struct bpf_process *proc, const struct bpf_scan *scan,
+			const struct maps_list *maps)
 {
 	uint64_t held_ns =
 		scan->missed_ns && t->holder ? exec_holder_since(t->holder, proc->pid) : 0;
@@ -247,13 +249,28 @@ static void report_scan(struct bpf_traced *t, struct bpf_process *proc, const st
 	if (scan->in_ring)
 		bpf_traced_report(t, proc->pid, PROCESS_RING_NEEDED, 0);
 	/* Its files can be read when it has ended, if they were opened before. */
-	if (scan->sites > 0 && t->by.env.plan->allocs && t->opt.code)
+	if (scan->sites <= 0 || !t->by.env.plan->allocs || !t->opt.code)
+		return;
+	if (maps)
+		code_map_set(t->opt.code, &proc->allocs.code, proc->pid, maps);
+	else
 		code_map_read(t->opt.code, &proc->allocs.code, proc->pid, false);
 }
 
-static struct bpf_scan scan_of(const struct bpf_process *proc)
+/* Whose program it runs, as it has not called exec; NULL: that is not known any more. */
+static const struct bpf_process *parent_of(const struct bpf_traced *t,
+					   const struct bpf_process *proc)
 {
+	const struct bpf_process *parent =
+		proc->parent == EBT_NO_SLOT ? NULL : bpf_traced_get(t, proc->parent);
+	return parent && parent->serial == proc->parent_serial ? parent : NULL;
+}
+
+static struct bpf_scan scan_of(const struct bpf_traced *t, const struct bpf_process *proc)
+{
+	const struct bpf_process *parent = parent_of(t, proc);
 	return (struct bpf_scan){
+		.inherited = parent ? &parent->files : NULL,
 		.slot = proc->slot,
 		.pid = proc->pid,
 		.since_ns = proc->since_ns,
@@ -274,11 +291,11 @@ int bpf_traced_scan(struct bpf_traced *t, struct bpf_process *proc, const struct
 	if (t->opt.no_files || maps->err)
 		return t->opt.no_files ? 0 : maps->err;
 	check_links(t, proc);
-	struct bpf_scan scan = scan_of(proc);
+	struct bpf_scan scan = scan_of(t, proc);
 	uint64_t held_ns = t->holder ? exec_holder_since(t->holder, proc->pid) : 0;
 	scan.is_held = held_ns && held_ns < read_ns;
 	bpf_files_scan(&t->by, &proc->files, maps, &scan);
-	report_scan(t, proc, &scan);
+	report_scan(t, proc, &scan, maps);
 	/* Of one that has just ended nothing is mapped. */
 	if (maps->count) {
 		proc->scanned_ns = read_ns;
@@ -334,9 +351,8 @@ static int had_probes(const struct bpf_traced *t, const struct bpf_process *proc
 	if (proc->parent == EBT_NO_SLOT)
 		return bpf_scanner_would_probe(&t->by, proc->exe_dev, proc->exe_inode,
 					       proc->born_ns);
-	const struct bpf_process *parent = bpf_traced_get(t, proc->parent);
-	return parent && parent->serial == proc->parent_serial &&
-	       bpf_files_probed(&t->by, &parent->files, proc->born_ns);
+	const struct bpf_process *parent = parent_of(t, proc);
+	return parent && bpf_files_probed(&t->by, &parent->files, proc->born_ns);
 }
 
 /* The program is inspected: whether it is stopped at its next exec. */
@@ -446,9 +462,9 @@ void bpf_traced_exec(struct bpf_traced *t, struct bpf_process *proc, uint64_t ts
 static void update(struct bpf_traced *t, struct bpf_process *proc)
 {
 	check_links(t, proc);
-	struct bpf_scan scan = scan_of(proc);
+	struct bpf_scan scan = scan_of(t, proc);
 	bpf_files_update(&t->by, &proc->files, &scan);
-	report_scan(t, proc, &scan);
+	report_scan(t, proc, &scan, NULL);
 	if (bpf_files_want_scan(&proc->files))
 		bpf_traced_report(t, proc->pid, PROCESS_MAPPED, 0);
 }
@@ -659,5 +675,6 @@ void bpf_traced_done(struct bpf_traced *t)
 	free(t->young);
 	free(t->ended);
 	bpf_unseen_done(&t->unseen, t->opt.processes);
+	known_notes_done(&t->by.env.notes);
 	*t = (struct bpf_traced){0};
 }

@@ -245,6 +245,18 @@ static bool may_read(const struct code_map *map, uint64_t now, uint64_t pause_ns
 	return !map->read_ns || now - map->read_ns >= pause_ns + READ_SHARE * map->cost_ns;
 }
 
+/* What has been read replaces what was known, unless it is nothing. */
+static void put_fresh(struct code_map *map, struct code_map *fresh, int err)
+{
+	if (err || !fresh->count) {
+		code_map_done(fresh);
+	} else {
+		code_map_done(map);
+		*map = *fresh;
+	}
+	map->read_ns = now_ns();
+}
+
 void code_map_read(struct code_frames *c, struct code_map *map, pid_t pid, bool soon)
 {
 	uint64_t now = now_ns();
@@ -255,14 +267,19 @@ void code_map_read(struct code_frames *c, struct code_map *map, pid_t pid, bool 
 		return;
 	fresh.early = map->early += early;
 	int err = memory_reader_maps(c->memory, pid, MAPS_TRACED, add_mapping, &r);
-	if (err || !fresh.count) {
-		code_map_done(&fresh);
-	} else {
-		code_map_done(map);
-		*map = fresh;
-	}
-	map->read_ns = now_ns();
+	put_fresh(map, &fresh, err);
 	map->cost_ns = map->read_ns - now;
+}
+
+void code_map_set(struct code_frames *c, struct code_map *map, pid_t pid,
+		  const struct maps_list *maps)
+{
+	struct code_map fresh = {.early = map->early, .cost_ns = map->cost_ns};
+	struct reading r = {c, &fresh, pid};
+	int err = maps->err;
+	for (uint32_t i = 0; i < maps->count && !err; i++)
+		err = add_mapping(&maps->entry[i], &r);
+	put_fresh(map, &fresh, err);
 }
 
 void code_map_done(struct code_map *map)

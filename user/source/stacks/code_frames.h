@@ -25,6 +25,7 @@
 struct code_frames;
 struct memory_reader;
 struct code_module;
+struct maps_list;
 
 /* The executable mappings of a process as they were read last. Initialised by zeroes. */
 struct code_map {
@@ -64,6 +65,9 @@ void code_frames_hurry(struct code_frames *c);
  * later.
  */
 void code_map_read(struct code_frames *c, struct code_map *map, pid_t pid, bool soon);
+/* Takes its mappings (MAPS_TRACED) from a list that was read just now. */
+void code_map_set(struct code_frames *c, struct code_map *map, pid_t pid,
+		  const struct maps_list *maps);
 void code_map_done(struct code_map *map);
 
 /* Writes the name of a function to be used in place of the linker's. False: it has no other. */
