@@ -12,6 +12,7 @@
 #define SESSION_SESSION_H
 
 #include "base/messages.h"
+#include "session/budget_state.h"
 #include "session/origin.h"
 #include "session/processes.h"
 #include "session/stacks.h"
@@ -49,6 +50,7 @@ struct session {
 	uint32_t max_stack;   /* functions of a stack that formats show beside an event; 0: all */
 	uint64_t left_words;  /* of rings, not read for the budget; among the lost ones */
 	uint64_t deep_frames; /* in deep backtraces that were read (memtrace_stacks.h) */
+	struct budget_state budget;
 	struct tally_reader tallies;   /* of numbers that were counted in place of events */
 	struct session_tables *tables; /* private */
 };

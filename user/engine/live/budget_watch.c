@@ -27,6 +27,12 @@ static const char *const levels[BUDGET_LEVELS] = {
 	[EBT_LEVEL_COUNTS] = "events are counted, not recorded: they are lost",
 };
 
+static const char *const names[BUDGET_LEVELS] = {
+	[EBT_LEVEL_EVENTS] = "events",
+	[EBT_LEVEL_RINGS] = "rings",
+	[EBT_LEVEL_COUNTS] = "counts",
+};
+
 struct reading {
 	uint64_t cpu_ns, probes_ns, events, memory_bytes;
 };
@@ -108,6 +114,13 @@ static int on_sample(void *ctx)
 		    "budget: %.2f %% and %.2f %% of a CPU, %.0f events/s, %.1f MiB", 100 * own,
 		    100 * probes, s.events, (double)s.memory_bytes / 1048576);
 	enum budget_step step = budget_take(&w->budget, &s);
+	struct budget_state *state = &w->engine->session->budget;
+	state->measured = true;
+	state->tracer_cpu = own;
+	state->probes_cpu = probes;
+	state->memory_bytes = r.memory_bytes;
+	state->changes += step != BUDGET_STAYS;
+	state->level = names[w->budget.level];
 	if (step == BUDGET_STAYS)
 		return 0;
 	apply(w);
@@ -129,6 +142,11 @@ void budget_watch_begin(struct budget_watch *w, const struct engine *e, struct l
 	w->price_ns = probes && w->price_ns <= 0 ? USUAL_PRICE_NS : w->price_ns;
 	budget_init(&w->budget, &(struct budget_limits){o->cpu_share, o->memory_bytes},
 		    from_rings ? EBT_LEVEL_RINGS : EBT_LEVEL_EVENTS);
+	e->session->budget = (struct budget_state){
+		.level = names[w->budget.level],
+		.cpu_limit = o->cpu_share,
+		.memory_limit_bytes = o->memory_bytes,
+	};
 	messages_at(&e->session->messages, LOG_VERBOSE, "a hit of a probe costs %.0f ns here",
 		    w->price_ns);
 	apply(w);

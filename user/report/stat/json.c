@@ -2,6 +2,7 @@
 #include "report/stat/json.h"
 
 #include "base/json.h"
+#include "report/budget.h"
 #include "report/stat/mmu.h"
 #include "report/stat/percentiles.h"
 
@@ -187,6 +188,7 @@ void stat_json_report(struct buf *b, const struct stat_report *r)
 			put_program(&j, g);
 		json_close(&j, ']');
 	}
+	budget_json(&j, s);
 	if (r->blame)
 		stat_blame_json(&j, r->session, r->blame);
 	if (r->has_open)

@@ -2,6 +2,7 @@
 #include "report/stat/stat.h"
 
 #include "base/json.h"
+#include "report/budget.h"
 #include "report/parts/blame_parts.h"
 #include "report/schema.h"
 #include "report/stat/percentiles.h"
@@ -15,11 +16,12 @@ static const struct schema_key report[] = {{"kind", SCHEMA_CONST("\"stat\"")},
 					   {"total", SCHEMA_REF("total")},
 					   {"processes", SCHEMA_LIST("process")},
 					   {0}};
-/* at_ns: only with --interval; programs: only if processes were added up that have no element of
+/* at_ns: only with --interval; budget: only with --cpu or --memory; programs: only if processes were added up that have no element of
  * `processes`; blame: only with --blame, or where a probe stood at pauses; open: only with
  * --interval and --blame. */
 static const struct schema_key optional[] = {{"at_ns", SCHEMA_COUNT},
 					     {"programs", SCHEMA_LIST("program")},
+					     {"budget", SCHEMA_REF("budget")},
 					     {"blame", SCHEMA_REF("blame")},
 					     {"open", SCHEMA_MAYBE("blamed_pause")},
 					     {0}};
@@ -148,6 +150,7 @@ void stat_schema(struct json *j)
 	static const struct schema_part objects[] = {
 		{"report", {report, optional}},
 		{"total", {section}},
+		{"budget", {budget_keys}},
 		{"process", {pid, named, section, lanes, mmu}},
 		{"program", {named, size, section}},
 		{"domain", {domain, mmu}},

@@ -2,6 +2,7 @@
 #include "report/top/json.h"
 
 #include "base/json.h"
+#include "report/budget.h"
 
 #define TOP_SCHEMA 1
 
@@ -69,6 +70,7 @@ void top_json(struct buf *b, const struct session *s, const struct top_rows *row
 	json_key_u64(&j, "ended", rows->ended);
 	json_key_str(&j, "group", top_group_names[order->group]);
 	json_key_str(&j, "sort", top_column_names[order->sort]);
+	budget_json(&j, s);
 	json_key_open(&j, "total", '{');
 	put_figures(&j, &rows->total);
 	json_close(&j, '}');

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "report/schema.h"
+#include "report/budget.h"
 
 #include "report/top/top.h"
 
@@ -18,6 +19,8 @@ static const struct schema_key frame[] = {
 	{"rows", "{\"type\":\"array\",\"items\":{\"oneOf\":[" SCHEMA_REF("process") "," SCHEMA_REF(
 			 "program") "," SCHEMA_REF("container") "," SCHEMA_REF("unit") "]}}"},
 	{0}};
+/* Only with --cpu or --memory. */
+static const struct schema_key optional[] = {{"budget", SCHEMA_REF("budget")}, {0}};
 #define TEXT_OR_NULL "{\"type\":[\"string\",\"null\"]}"
 static const struct schema_key process[] = {{"pid", SCHEMA_COUNT},
 					    {"parent", SCHEMA_KNOWN},
@@ -46,15 +49,16 @@ static const struct schema_key lost[] = {{"events", SCHEMA_KNOWN}, {"words", SCH
 void top_schema(struct json *j)
 {
 	static const struct schema_part objects[] = {
-		{"frame", {frame}},
+		{"frame", {frame, optional}},
 		{"process", {process, figures}},
 		{"program", {program, figures}},
 		{"container", {container, figures}},
 		{"unit", {unit, figures}},
 		{"figures", {figures}},
 		{"lost", {lost}},
+		{"budget", {budget_keys}},
 	};
 	schema_put(j, "What 'ebtrace top --json' writes, schema 1: one frame", objects,
-		   sizeof(objects) / sizeof(*objects), 1, (const struct schema_key *const[]){NULL},
-		   NULL);
+		   sizeof(objects) / sizeof(*objects), 1,
+		   (const struct schema_key *const[]){optional, NULL}, NULL);
 }
