@@ -88,29 +88,74 @@ static void test_stripped(void)
 	close(stripped);
 }
 
-/* The string table of a file that was made by hand need not end with a zero. */
-static void test_no_end(void)
+/* The program of open_table(), to be changed; where its symbols and their names are. */
+static int open_forged(GElf_Shdr *ret_symbols, GElf_Shdr *ret_names)
 {
-	open_table(TEXT NOPS FUNC("one") NOPS SIZE("one", "16") END);
-	finds("one", 4, "one", "a function is found");
 	char path[64];
 	snprintf(path, sizeof(path), "%s/a", dir);
 	int forged = open(path, O_RDWR | O_CLOEXEC);
 	Elf *e = elf_begin(forged, ELF_C_READ, NULL);
 	Elf_Scn *scn = NULL;
-	GElf_Shdr shdr, of_names = {0};
+	GElf_Shdr shdr;
+	*ret_names = (GElf_Shdr){0};
 	while ((scn = elf_nextscn(e, scn)))
-		if (gelf_getshdr(scn, &shdr) && shdr.sh_type == SHT_SYMTAB)
-			gelf_getshdr(elf_getscn(e, shdr.sh_link), &of_names);
+		if (gelf_getshdr(scn, &shdr) && shdr.sh_type == SHT_SYMTAB) {
+			*ret_symbols = shdr;
+			gelf_getshdr(elf_getscn(e, shdr.sh_link), ret_names);
+		}
 	elf_end(e);
-	if (pwrite(forged, "x", 1, (off_t)(of_names.sh_offset + of_names.sh_size - 1)) != 1)
+	return forged;
+}
+
+/* The string table of a file that was made by hand need not end with a zero. */
+static void test_no_end(void)
+{
+	GElf_Shdr symbols, names;
+	open_table(TEXT NOPS FUNC("one") NOPS SIZE("one", "16") END);
+	finds("one", 4, "one", "a function is found");
+	int forged = open_forged(&symbols, &names);
+	if (pwrite(forged, "x", 1, (off_t)(names.sh_offset + names.sh_size - 1)) != 1)
 		abort();
-	e = elf_begin(forged, ELF_C_READ, NULL);
+	Elf *e = elf_begin(forged, ELF_C_READ, NULL);
 	struct symtab *t;
 	ok(!symtab_new(e, true, &t) && !symtab_has_any(t),
 	   "names of a table whose last one has no end are not used");
 	symtab_free(t);
 	elf_end(e);
+	close(forged);
+}
+
+/* Sets the offset of the name of each symbol that has one. */
+static void forge_names(int forged, const GElf_Shdr *symbols, uint32_t to)
+{
+	Elf64_Sym sym;
+	for (uint64_t at = 0; at < symbols->sh_size; at += sizeof(sym)) {
+		off_t offset = (off_t)(symbols->sh_offset + at);
+		if (pread(forged, &sym, sizeof(sym), offset) != sizeof(sym))
+			abort();
+		sym.st_name = sym.st_name ? to : 0;
+		if (pwrite(forged, &sym, sizeof(sym), offset) != sizeof(sym))
+			abort();
+	}
+}
+
+/* A name may begin at the last byte of the table, an empty one; no name begins behind it. */
+static void test_behind(void)
+{
+	GElf_Shdr symbols, names;
+	open_table(TEXT NOPS FUNC("one") NOPS SIZE("one", "16") END);
+	int forged = open_forged(&symbols, &names);
+	if (pwrite(forged, "x", 1, (off_t)(names.sh_offset + names.sh_size)) != 1)
+		abort();
+	for (uint32_t more = 0; more <= 2; more++) {
+		forge_names(forged, &symbols, (uint32_t)names.sh_size - 1 + more);
+		Elf *e = elf_begin(forged, ELF_C_READ_MMAP, NULL);
+		struct symtab *t;
+		ok(!symtab_new(e, true, &t) && !symtab_has_any(t),
+		   "a name %u bytes behind the last of its table is none", more);
+		symtab_free(t);
+		elf_end(e);
+	}
 	close(forged);
 }
 
@@ -122,6 +167,7 @@ int main(void)
 	test_sizes();
 	test_stripped();
 	test_no_end();
+	test_behind();
 	symtab_free(table);
 	elf_end(elf);
 	char cmd[64];

@@ -190,11 +190,30 @@ static void test_forget(void)
 	end();
 }
 
+/* One fiber after the other, each with a name of its own: a track holds the name of its fiber. */
+static void test_names_end(void)
+{
+	char name[64];
+	begin(false);
+	for (int64_t id = 1; id <= 200000; id++) {
+		loud = id == 200000;
+		snprintf(name, sizeof(name), "a fiber with a name of its own, %" PRId64, id);
+		eio_create(&feed, id, 0);
+		eio_name(&feed, id, name);
+		eio_run(&feed, id);
+		eio_int(&feed, EIO_EXIT_FIBER, id);
+	}
+	ok(strstr(seen, "0(a fiber with a name of its own, 200000@"),
+	   "the last of 200,000 fibers has its name: those of the others take no room");
+	end();
+}
+
 int main(void)
 {
 	test_slices();
 	test_first_run();
 	test_limit();
 	test_forget();
+	test_names_end();
 	return tap_done();
 }

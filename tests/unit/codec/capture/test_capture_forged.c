@@ -473,6 +473,48 @@ static void test_times(void)
 	is(read_file().known, 0x12, "where the file says it, that counts");
 }
 
+/* What the item of these bytes is, decoded alone. */
+static struct capture_item decode_item(const uint8_t *item_bytes, size_t len)
+{
+	static struct capture_decoder d;
+	uint8_t raw[4096] = {0};
+	struct capture_item item = {0};
+	memcpy(raw, item_bytes, len);
+	capture_decoder_start(&d, raw, len, 0);
+	if (capture_decode(&d, &item) != 1)
+		item.what = 0;
+	return item;
+}
+
+/* The name of a user event, of so many bytes. */
+static size_t decode_name(size_t bytes)
+{
+	uint8_t item_bytes[8 + 2 * sizeof(((struct capture_name *)0)->text)], *p = item_bytes;
+	*p++ = CAPTURE_ITEM | CAPTURE_NAME;
+	p = leb128_put(p, bytes + (bytes < 0x80 ? 3 : 4));
+	*p++ = 5;
+	*p++ = 7;
+	p = leb128_put(p, bytes);
+	memset(p, 'n', bytes);
+	struct capture_item item = decode_item(item_bytes, (size_t)(p - item_bytes) + bytes);
+	return item.what == CAPTURE_NAME ? strnlen(item.name.text, sizeof(item.name.text)) : 0;
+}
+
+/* A text of exactly the bytes of its field has no room for its end. */
+static void test_whole_fields(void)
+{
+	uint8_t item_bytes[64] = {CAPTURE_ITEM | CAPTURE_SESSION, 32 + 1 + 1 + 6 + 1, 32};
+	memset(item_bytes + 3, 's', 32);
+	struct capture_item item = decode_item(item_bytes, 2 + 32 + 1 + 1 + 6 + 1);
+	is(sizeof(item.session.source), 32, "the source of a session has 32 bytes");
+	is(strnlen(item.session.source, 32), 31, "a source of 32 bytes is cut to 31");
+	is_str(item.session.clock, "", "and does not reach what is behind it");
+	size_t cap = sizeof(item.name.text);
+	is(decode_name(cap - 1), cap - 1, "a name that fits is whole");
+	is(decode_name(cap), cap - 1, "one that leaves no room for its end is cut");
+	is(decode_name(cap + 1), cap - 1, "and so is a longer one");
+}
+
 /* Each limit of a block's head: exactly as much is a block, one more is none. */
 static void test_sizes(void)
 {
@@ -536,6 +578,7 @@ int main(void)
 	test_bombs();
 	test_heads_without_end();
 	test_times();
+	test_whole_fields();
 	test_sizes();
 	test_behind();
 	compress_free(compress);

@@ -65,6 +65,23 @@ static void test_one_lane_a_p(void)
 	free(b.data);
 }
 
+/* A block may begin at the very time at which the one before it has ended. */
+static void test_touching_blocks(void)
+{
+	const struct ebt_pagetrace_lane *lane;
+	struct ebt_pagetrace_file *f;
+	struct pt_bytes b = {0};
+	add_block(&b, 2, T0, 10, 1 << 10);
+	add_block(&b, 2, T0 + (9 << 10), 10, 1 << 10);
+	is(lanes_of(&b, &lane, &f), 1, "a block that begins when the last one ends is of its lane");
+	ok(lane[0].blocks == 2 && lane[0].events == 20, "which has the events of both");
+	ebt_pagetrace_close(f);
+	add_block(&b, 2, T0 + (18 << 10) - 128, 10, 1 << 10);
+	is(lanes_of(&b, &lane, &f), 2, "one that begins a step of the clock earlier is not");
+	ebt_pagetrace_close(f);
+	free(b.data);
+}
+
 static void test_processes(unsigned processes)
 {
 	const struct ebt_pagetrace_lane *lane;
@@ -282,6 +299,7 @@ static void test_changes(struct pt_bytes *b)
 int main(void)
 {
 	test_one_lane_a_p();
+	test_touching_blocks();
 	test_processes(2);
 	test_processes(3);
 	test_processes(7);

@@ -4,8 +4,10 @@
 
 #include <ebtrace/cursor.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 
+#include "codec/capture/block.h"
 #include "format/ebt/blocks.h"
 #include "session/versions.h"
 #include "tests/tap.h"
@@ -221,6 +223,85 @@ static void test_recovered(uint32_t flags, const char *name)
 	free(w);
 }
 
+/* A user event with another name each time, and one whose name each block has anew. */
+static void test_names(void)
+{
+	struct session *s;
+	struct capture_item last;
+	char name[32];
+	int err = 0;
+	struct written *w = calloc(1, sizeof(*w));
+	struct ebt_event ev = {.kind = EBT_UNIT, .process = 2, .ts = 5, .pos = EBT_NO_POS};
+	if (!w || session_new(&s) || enter_processes(s, 3))
+		abort();
+	struct processes *ps = &s->processes;
+	processes_announce(ps, 2);
+	struct ebt_blocks *b = begin(s, w);
+	for (unsigned i = 0; i < 100 && !err; i++) {
+		snprintf(name, sizeof(name), "request %u", i);
+		err = processes_set_user_name(ps, 2, 1, name);
+		err = err ? err : processes_set_user_name(ps, 2, 2, "work");
+		ev.id = 1 + i % 2;
+		err = err ? err : ebt_blocks_events(b, &ev, 1);
+		err = err || i % 4 ? err : ebt_blocks_close(b);
+	}
+	ok(!err && strings_count(s->strings) <= 3, "names that are gone are not kept (%u)",
+	   strings_count(s->strings));
+	if (err || ebt_blocks_end(b, &s->totals))
+		abort();
+	is(count_items(w, CAPTURE_NAME, &last), 50 + 25, "a block has a name that is new to it");
+	ebt_blocks_free(b);
+	processes_set_user_name(ps, 2, 1, "work");
+	is(strings_count(s->strings), 1, "the writer keeps none when it has ended");
+	session_free(s);
+	free(w);
+}
+
+static int add_raw(void *ctx, const void *block, size_t bytes)
+{
+	uint64_t *raw = ctx;
+	struct capture_block b;
+	if (bytes < CAPTURE_BLOCK_BYTES || !capture_block_get(block, &b))
+		return -EBADMSG;
+	*raw += b.raw;
+	return 0;
+}
+
+/* Two stacks that do not fit one block together, in turn: each event would have its whole stack in
+ * a block of its own. */
+static void test_stacks_in_turn(void)
+{
+	enum { FRAMES = 20000, DEPTH = 200000, EVENTS = 250, LIMIT = 64 << 20 };
+	struct session *s;
+	uint64_t raw = 0;
+	uint32_t stack[2] = {0}, frame[FRAMES];
+	int err = 0;
+	struct ebt_blocks_options o = {.take = add_raw, .ctx = &raw};
+	struct ebt_event ev = {.kind = EBT_UNIT, .process = 2, .ts = 5, .pos = EBT_NO_POS};
+	struct ebt_blocks *b;
+	if (session_new(&s) || enter_processes(s, 3) || ebt_blocks_new(s, &o, &b))
+		abort();
+	processes_announce(&s->processes, 2);
+	for (uint32_t i = 0; i < FRAMES; i++)
+		frame[i] = frames_put(s->frames,
+				      &(struct frame){.address = i + 1, .has_address = true});
+	for (uint32_t i = 0; i < 2 * DEPTH; i++)
+		stack[i % 2] =
+			stacks_push(s->stacks, stack[i % 2], frame[(i / 2 + i % 2) % FRAMES]);
+	for (unsigned i = 0; i < 2; i++)
+		stacks_hold(s->stacks, stack[i]);
+	for (unsigned i = 0; i < EVENTS && !err; i++) {
+		ev.stack = stack[i % 2];
+		err = ebt_blocks_events(b, &ev, 1);
+	}
+	if (err || ebt_blocks_end(b, &s->totals))
+		abort();
+	ok(raw > LIMIT && raw < LIMIT + 2 * CAPTURE_RAW_MAX,
+	   "stacks that each block would repeat take 64 MiB in all (%" PRIu64 " bytes)", raw);
+	ebt_blocks_free(b);
+	session_free(s);
+}
+
 int main(void)
 {
 	test_process();
@@ -229,5 +310,7 @@ int main(void)
 		test_change(what);
 	test_recovered(0, "a loss of the run");
 	test_recovered(EBT_F_HISTORY, "one of before");
+	test_names();
+	test_stacks_in_turn();
 	return tap_done();
 }
