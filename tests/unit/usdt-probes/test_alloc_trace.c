@@ -3,7 +3,9 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdlib.h>
+#include <sys/mount.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -185,6 +187,26 @@ static void test_idle_thread(void)
 	ebt_alloc_trace_stop();
 }
 
+/* All that a thread writes after a flush is the end of an object. */
+static void test_change_alone(void)
+{
+	start(path);
+	uint64_t obj = alloc_event(1, 1);
+	ebt_alloc_trace_flush();
+	change_event(EBT_MEMTRACE_PROMOTE, obj);
+	ebt_alloc_trace_flush();
+	is(trace_read(&t, path), 0, "a trace that goes on can be read");
+	ok(t.events == 2 && t.event[1].e.what == EBT_MEMTRACE_PROMOTE && t.event[1].e.obj == obj,
+	   "what became of an object is flushed without a new one");
+	trace_done(&t);
+	change_event(EBT_MEMTRACE_COLLECT, obj);
+	is(ebt_alloc_trace_stop(), 0, "the trace stops");
+	is(trace_read(&t, path), 0, "and can be read");
+	ok(t.events == 3 && t.event[2].e.what == EBT_MEMTRACE_COLLECT && t.event[2].e.obj == obj,
+	   "with the end of the object");
+	trace_done(&t);
+}
+
 static int run_child(void (*fn)(void))
 {
 	int status;
@@ -273,6 +295,32 @@ static void test_full(void)
 	trace_done(&t);
 }
 
+/* In a file system of 100 KiB: a packet may be written in part. */
+static void fill_file_system(void)
+{
+	if (unshare(CLONE_NEWNS) || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) ||
+	    mount("none", dir, "tmpfs", 0, "size=100k"))
+		_exit(errno == EPERM ? 77 : 1);
+	if (start(path))
+		_exit(2);
+	for (int i = 0; i < 100000; i++)
+		alloc_event(3, i + 1);
+	if (ebt_alloc_trace_stop() != -ENOSPC)
+		_exit(3);
+	bool whole = !trace_read(&t, path) && t.events > 1000 && t.events < 100000 &&
+		     !t.counts.damaged && !t.counts.truncated;
+	_exit(whole ? 0 : 4);
+}
+
+static void test_full_file_system(void)
+{
+	int status = run_child(fill_file_system);
+	if (WIFEXITED(status) && WEXITSTATUS(status) == 77)
+		diag("only root may mount a file system");
+	else
+		is(status, 0, "what is left in a full file system is whole packets");
+}
+
 static void refused_while_locked(void)
 {
 	_exit(start(path) == -EAGAIN ? 0 : 1);
@@ -329,9 +377,11 @@ int main(void)
 	test_events();
 	test_threads();
 	test_idle_thread();
+	test_change_alone();
 	test_fork();
 	test_signals();
 	test_full();
+	test_full_file_system();
 	test_refusals();
 	test_closed();
 	char command[80];

@@ -96,6 +96,30 @@ static void test_churn(void)
 			ebt_objects_remove((void *)address[k], &got);
 }
 
+/* More objects share a bit than it counts: then it stays, as one of them may be there. */
+static void test_shared_bit(void)
+{
+	enum { SHARERS = UINT16_MAX + 100 };
+	uint64_t obj, wrong = 0;
+	ebt_objects_done();
+	if (ebt_objects_init())
+		abort();
+	for (uint64_t i = 1; i <= SHARERS; i++) {
+		void *address = (void *)(i << 22 | i << 4);
+		wrong += ebt_filter_bit((uintptr_t)address) != 0;
+		wrong += !ebt_objects_add(address, i);
+	}
+	is(wrong, 0, "more objects share a bit of the filter than it counts");
+	for (uint64_t i = SHARERS; i > 1; i--) {
+		void *next = (void *)((i - 1) << 22 | (i - 1) << 4);
+		wrong += !ebt_objects_remove((void *)(i << 22 | i << 4), &obj) || obj != i;
+		wrong += !ebt_filter_hit(next);
+	}
+	is(wrong, 0, "the filter hits the last of them when the others are gone");
+	wrong += !ebt_objects_remove((void *)(1ull << 22 | 1ull << 4), &obj) || obj != 1;
+	is(wrong, 0, "which is found by its own address");
+}
+
 /* Its bit of the filter may be an object's, so the table is asked for it. */
 static void test_null(void)
 {
@@ -211,6 +235,7 @@ int main(void)
 	test_objects();
 	test_churn();
 	test_null();
+	test_shared_bit();
 	test_mappings();
 	if (mkdtemp(dir)) {
 		test_file();

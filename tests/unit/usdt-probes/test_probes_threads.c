@@ -10,6 +10,7 @@
 #include "tests/tap.h"
 #include "tests/unit/interrupts.h"
 #include "tests/unit/ringdump.h"
+#include "usdt-probes/slot.h"
 
 #define ELEMENTS (1 << 20) /* EBTRACE_LOG_WSIZE=20 */
 static struct dump_event ev[ELEMENTS / 2];
@@ -91,28 +92,47 @@ static void test_too_many(void)
 	is(dump_field(&d, 1, 4), 0, "threads that come later find a ring again");
 }
 
-__attribute__((unused)) static void *raw_exit(void *unused)
+/* How a thread ends: as usual, or by a system call, perhaps in the middle of a probe. */
+enum ending { USUAL, RAW, INSIDE };
+
+__attribute__((unused)) static void *end_thread(void *how)
 {
-	(void)unused;
 	ebt_begin(EBT_PHASE_minor);
 	pthread_barrier_wait(&all_in);
+	if ((enum ending)(intptr_t)how == USUAL)
+		return NULL;
+	ebt_self.slot->busy = (enum ending)(intptr_t)how == INSIDE;
 	syscall(SYS_exit, 0); /* the thread library does not learn of it */
 	return NULL;
 }
 
-__attribute__((unused)) static void test_raw_exit(void)
+__attribute__((unused)) static uint64_t sum_fields(unsigned int field)
+{
+	return dump_field(&d, 1, field) + dump_field(&d, 2, field) + dump_field(&d, 3, field);
+}
+
+/* Three threads, which have all rings but the first. */
+__attribute__((unused)) static void end_three(enum ending how)
 {
 	pthread_t threads[3];
 	pthread_barrier_init(&all_in, NULL, 4);
 	for (int i = 0; i < 3; i++)
-		pthread_create(&threads[i], NULL, raw_exit, NULL);
+		pthread_create(&threads[i], NULL, end_thread, (void *)(intptr_t)how);
 	pthread_barrier_wait(&all_in);
 	for (int i = 0; i < 3; i++)
 		pthread_join(threads[i], NULL);
-	uint64_t before = dump_field(&d, 1, 5) + dump_field(&d, 2, 5) + dump_field(&d, 3, 5);
+}
+
+__attribute__((unused)) static void test_raw_exit(enum ending how)
+{
+	end_three(how);
+	uint64_t before = sum_fields(5), events = sum_fields(2), dropped = sum_fields(3);
 	run_thread();
-	uint64_t after = dump_field(&d, 1, 5) + dump_field(&d, 2, 5) + dump_field(&d, 3, 5);
-	is(after, before + 1, "the ring of a thread that vanished is given out again");
+	is(sum_fields(5), before + 1, "the ring of a thread that vanished is given out again");
+	ok(sum_fields(2) == events + 4 && sum_fields(3) == dropped,
+	   "%s: the next one has its begin, its phase and its end there",
+	   how == INSIDE ? "inside of a probe" : "outside");
+	end_three(USUAL); /* no ring stays that of a thread that has vanished */
 }
 
 static volatile unsigned int handled;
@@ -204,7 +224,9 @@ int main(int argc, char **argv)
 	test_reuse();
 	test_too_many();
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-	test_raw_exit(); /* the sanitizers do not survive a thread that leaves like this */
+	/* The sanitizers do not survive a thread that leaves like this. */
+	test_raw_exit(RAW);
+	test_raw_exit(INSIDE);
 #endif
 	test_signals();
 	test_restarts();
