@@ -306,6 +306,13 @@ static void test_many(void)
 	eio_int(&feed, EIO_EXIT_FIBER, 3);
 	eio_create(&feed, 7, 0);
 	is(fibers_over_limits(fibers).fibers, 50, "where one has ended there is room for another");
+	eio_create(&feed, 11, 0);
+	is(fibers_over_limits(fibers).fibers, 51, "for one more there is none");
+	eio_int(&feed, EIO_EXIT_FIBER, 6);
+	is(fibers_count(fibers), FIBERS_OPEN - 1, "when another one has ended");
+	eio_run(&feed, 13);
+	ok(fibers_count(fibers) == FIBERS_OPEN && fibers_over_limits(fibers).fibers == 51,
+	   "one that runs is followed, if it is not the one that was left out");
 	end("", "100,000 open fibers");
 }
 

@@ -283,6 +283,21 @@ static void test_sized_loss(void)
 	ok(outs == 3 && session->totals.lost_events == 4 && out[2].kind == EBT_BEGIN,
 	   "a loss of another life of the ring changes nothing in this one");
 	end();
+
+	begin();
+	push(R, 0, 10);
+	push_sized(5, 20, 4, 8);
+	push(R, 5, 30);
+	join_flush(join);
+	ok(totals_are(4, 8, 0, 0), "a loss up to an ordinal has events and words");
+	push_late(R, 2, 40);
+	join_flush(join);
+	ok(totals_are(3, 6, 0, 0), "one that comes late has its words");
+	for (uint32_t i = 1; i < 5; i++)
+		push_late(R, i, 40);
+	join_flush(join);
+	ok(totals_are(0, 0, 0, 0), "when all have come none is lost");
+	end();
 }
 
 int main(void)

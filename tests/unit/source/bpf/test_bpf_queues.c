@@ -27,6 +27,37 @@ static void test_spool(void)
 	bpf_spool_done(&s);
 }
 
+/* A record comes while others wait: what was read before them makes room, or there is more. */
+static void test_spool_in_turn(void)
+{
+	static const size_t sizes[] = {30000, 1, 12345, 8, 40000, 7, 65000, 3000};
+	static uint8_t record[65000];
+	struct bpf_spool s = {0};
+	unsigned wrong = 0, put = 0, got = 0;
+	size_t bytes;
+	for (unsigned i = 0; i < 2000; i++) {
+		/* Two are put for each that is read, and the other way round. */
+		for (unsigned n = i % 200 < 100 ? 2 : 1; n; n--) {
+			size_t size = sizes[put * 7 % 8];
+			memset(record, (int)(put & 0xff), size);
+			wrong += bpf_spool_put(&s, record, size) || s.end > s.cap;
+			put++;
+		}
+		for (unsigned n = i % 200 < 100 ? 1 : 2; n && got < put; n--) {
+			const uint8_t *r = bpf_spool_next(&s, &bytes);
+			wrong += !r || bytes != sizes[got * 7 % 8] || r[0] != (got & 0xff) ||
+				 r[bytes - 1] != (got & 0xff);
+			got++;
+		}
+	}
+	is(wrong, 0, "records that come between reads have room, and come out in their order");
+	bpf_spool_done(&s);
+	wrong = bpf_spool_put(&s, record, 30000) || bpf_spool_put(&s, record, 30000) ||
+		!bpf_spool_next(&s, &bytes) || bpf_spool_put(&s, record, 40000);
+	ok(!wrong && s.end <= s.cap, "also where the room that was read is not enough");
+	bpf_spool_done(&s);
+}
+
 static void test_lanes(void)
 {
 	struct bpf_lanes l;
@@ -65,6 +96,7 @@ static void test_threads(void)
 int main(void)
 {
 	test_spool();
+	test_spool_in_turn();
 	test_lanes();
 	test_threads();
 	return tap_done();

@@ -1,10 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What the source of rings remembers of files that are closed: losses, and the first damage. */
+/* What the source of rings remembers of files that are closed: losses, and the first damage; what is
+ * left out of a ring, and what a lane gives back. */
 #include "source/ring/losses.h"
 
+#include <fcntl.h>
+
 #include "source/ring/damages.h"
+#include "source/ring/left.h"
 #include "stream/loss.h"
 #include "tests/tap.h"
+#include "tests/unit/ring_forged.h"
 
 static void test_losses(void)
 {
@@ -59,9 +64,95 @@ static void test_damages(void)
 	ring_damages_done(&d);
 }
 
+#define BUDGET (16u << 20)
+
+/* A live ring file of one domain, which began at 1,000 ns, and its lane. */
+struct forged {
+	int fd;
+	struct ebt_ring_file h;
+	struct ring_file *file;
+	struct ring_lane *lane;
+	struct ring_budget budget;
+};
+
+static void forge(struct forged *r)
+{
+	char path[] = "/tmp/ebtrace-losses-XXXXXX";
+	const struct ebt_ring_file h = forged_layout(1);
+	struct ebt_cursor *c;
+	*r = (struct forged){.fd = mkstemp(path), .h = h, .budget = {.left = BUDGET}};
+	if (r->fd < 0)
+		abort();
+	forged_file(r->fd, &h, false);
+	if (ebt_cursor_open(path, EBT_RELEASE_OCAML_5_3, &c, NULL) ||
+	    ring_file_new(c, path, 3, true, 1000, &r->file) ||
+	    ring_lane_new(c, 0, &r->budget, &r->lane))
+		abort();
+	unlink(path);
+}
+
+/* The ring's words are now these, as a look at `ns` finds. */
+static void look(struct forged *r, uint64_t head, uint64_t tail, uint64_t ns)
+{
+	const struct ebt_ring_header h = {.head = head, .tail = tail};
+	struct ring_fill fill = {0};
+	forged_header(r->fd, &r->h, 0, &h);
+	if (!ring_file_update(r->file, ns, &fill))
+		abort();
+}
+
+static void forged_done(struct forged *r)
+{
+	ring_lane_free(r->lane);
+	ring_file_free(r->file);
+	close(r->fd);
+}
+
+static void test_left(void)
+{
+	struct forged r;
+	struct ring_loss loss;
+	forge(&r);
+	look(&r, 0, 300, 5000);
+	ok(ring_left_skip(r.file, 0, r.lane, true, &loss) && loss.process == 3 &&
+		   loss.words == 300 && loss.since_ns == 1000 && loss.ts == 5000,
+	   "words that are left out are lost, since the ring's file began");
+	ok(!ring_left_skip(r.file, 0, r.lane, true, &loss), "once");
+	r.file->left_ns = 5000;
+	look(&r, 0, 450, 9000);
+	ok(ring_left_skip(r.file, 0, r.lane, true, &loss) && loss.words == 150 &&
+		   loss.since_ns == 5000 && loss.ts == 9000,
+	   "those after them, since the report before");
+	look(&r, 0, 510, 9500);
+	ok(!ring_left_skip(r.file, 0, r.lane, false, &loss), "what is not reported yet");
+	look(&r, 90, 600, 9900);
+	ok(ring_left_skip(r.file, 0, r.lane, true, &loss) && loss.words == 150,
+	   "is part of the next report");
+	forged_done(&r);
+}
+
+/* Holes that wait to be decoded need memory of the budget, as do words. */
+static void test_budget(void)
+{
+	struct forged r;
+	int err = 0;
+	forge(&r);
+	for (uint64_t i = 1; i <= 40 && !err; i++) {
+		look(&r, 1000 * i, 1000 * i + 60, 1000 + i);
+		err = ring_lane_fetch(r.lane, r.file->cursor, 0, false);
+	}
+	ok(!err && r.lane->seg_len >= 40 && r.lane->seg_cap > 8 && r.lane->cap > 2048,
+	   "a lane has many holes and words: %u and %zu", r.lane->seg_len, r.lane->len);
+	ok(r.budget.left < BUDGET, "which take more of the budget");
+	forged_done(&r);
+	is(r.budget.left, BUDGET, "a lane gives back all that it took");
+}
+
 int main(void)
 {
 	test_losses();
 	test_damages();
+	test_left();
+	test_budget();
 	return tap_done();
 }

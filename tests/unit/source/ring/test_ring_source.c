@@ -434,6 +434,21 @@ static void test_first_copy(void)
 		   f.lost == 90 && !f.history,
 	   "what is overwritten later is lost");
 	ebt_cursor_close(c);
+	r = (struct ebt_ring_header){.head = 600, .tail = 900};
+	forged_header(fd, &h, 0, &r);
+	if (ebt_cursor_open(path, EBT_RELEASE_OCAML_5_3, &c, NULL) || cursor_update(c, true) != 1)
+		abort();
+	bool first = cursor_fetch(c, 0, words, 12, &f) == 1 && f.history &&
+		     cursor_fetch(c, 0, words, 12, &f) == 1 && f.words == 12;
+	r.tail = 1000;
+	forged_header(fd, &h, 0, &r);
+	bool same_head = cursor_update(c, true) == 1;
+	r = (struct ebt_ring_header){.head = 700, .tail = 1100};
+	forged_header(fd, &h, 0, &r);
+	ok(first && same_head && cursor_fetch(c, 0, words, FORGED_WORDS, &f) == 1 && f.lost == 88 &&
+		   !f.history,
+	   "what is overwritten during a later copy is lost, too");
+	ebt_cursor_close(c);
 	close(fd);
 	unlink(path);
 }
