@@ -239,11 +239,40 @@ static void test_high(void)
 	ok(end == UNWIND_CUT, "if it leads beyond, it is cut");
 }
 
+/* The frame pointers that are followed if the first is so many bytes above the stack pointer, and
+ * the second so many above that. */
+static uint64_t links_of(uint64_t first, uint64_t second)
+{
+	static uint64_t far[2 * C_STACK_STEP / 8 + 1024] __attribute__((aligned(4096)));
+	memset(far, 0, sizeof(far));
+	regs = (struct pt_regs){
+		.ip = CODE(FP, 0), .sp = (uint64_t)far, .bp = (uint64_t)far + first};
+	far[first / 8] = (uint64_t)far + first + second;
+	far[first / 8 + 1] = CODE(FP, 0);
+	kernel.low = (uintptr_t)far;
+	kernel.high = (uintptr_t)far + sizeof(far);
+	stack_emit_c(&regs, 1, 2);
+	memcpy(&walk, (const struct ebt_stack_record *)kernel.rec + 1, sizeof(walk));
+	return walk.links.links;
+}
+
+static void test_steps(void)
+{
+	is(links_of(800, 16), 2, "frame pointers are followed");
+	is(links_of(800, C_STACK_STEP - 8), 2, "also one that is nearly a MiB higher");
+	is(links_of(800, C_STACK_STEP), 1, "but not one that is a whole MiB higher");
+	is(links_of(C_STACK_STEP - 8, 16), 2, "the first may be as far from the stack pointer");
+	is(links_of(C_STACK_STEP, 16), 0, "and no further");
+	is(links_of(800, 0), 1, "one that leads to itself is followed once");
+	is(links_of(804, 16), 0, "one that is not aligned is none");
+}
+
 int main(void)
 {
 	test_whole();
 	test_cut();
 	test_bounds();
 	test_high();
+	test_steps();
 	return tap_done();
 }

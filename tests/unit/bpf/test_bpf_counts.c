@@ -291,15 +291,17 @@ static void step(struct model *t, struct thread_stack stack[LANES][3], uint32_t 
 	hit(t, &ev);
 }
 
+/* A domain ends and another one begins, or its ring pauses. */
 static void end_domain(struct model *t, struct thread_stack stack[LANES][3], uint32_t lane)
 {
+	bool pauses = random_below(t, 2);
 	struct ebt_event ev = event_of(t, lane, 0);
 	ev.kind = EBT_LIFECYCLE;
-	ev.id = LIFECYCLE_domain_terminate;
+	ev.id = pauses ? LIFECYCLE_ring_pause : LIFECYCLE_domain_terminate;
 	hit(t, &ev);
 	t->now += 1000;
 	ev.ts = t->now;
-	ev.id = LIFECYCLE_domain_spawn;
+	ev.id = pauses ? LIFECYCLE_ring_resume : LIFECYCLE_domain_spawn;
 	hit(t, &ev);
 	memset(stack[lane], 0, sizeof(stack[lane]));
 }

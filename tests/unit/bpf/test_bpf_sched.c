@@ -439,6 +439,14 @@ static void test_flush(void)
 	ebt_offcpu_flush(of_a);
 	ok(last()->open && !last()->waker && !*last()->waker_comm,
 	   "who woke it before is not who has not woken it yet");
+	/* It ran in between, which was not seen. */
+	a.sched_info.run_delay += 70;
+	time_ns = 3200;
+	ebt_offcpu_flush(of_a);
+	is(last()->run_delay, 70, "the kernel's account has grown during an open interval");
+	time_ns = 3300;
+	ebt_offcpu_flush(of_a);
+	is(last()->run_delay, 0, "the next one does not have that again");
 	kernel.records = 0;
 	switch_to(4000, &idle, &b, false, 0);
 	switch_to(5000, &b, &idle, false, 0x80);
