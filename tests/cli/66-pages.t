@@ -111,6 +111,15 @@ is "$(jq -s -c '[(.[1].allocated_pages + .[2].allocated_pages) == .[0].allocated
 	"[true,true,true,true,true]" "two windows are the whole"
 pages totals --json --at 300ms "$big" >"$TMP/got"
 same_file "$TMP/got" "$TMP/first" "--at is a window from the begin"
+for time in 300000us 300000000ns 0.3s 0.3 0.005m; do
+	pages totals --json --to "$time" "$big" >"$TMP/got"
+	same_file "$TMP/got" "$TMP/first" "$time is 300ms"
+done
+pages totals --json --to 360ms "$big" >"$TMP/longer"
+pages totals --json --to 0.0001h "$big" >"$TMP/got"
+same_file "$TMP/got" "$TMP/longer" "a ten thousandth of an hour is 360ms"
+! cmp -s "$TMP/first" "$TMP/longer"
+ok $? "which is more"
 is "$(pages totals --json --from 1h "$big" | jq -c '[.events, .allocated_pages, .end.allocated]')" "[0,0,800]" \
 	"after the end nothing happens"
 for wrong in "--at 1s --to 2s" "--from 2s --to 1s" "-e alloc" "--top 0"; do

@@ -28,6 +28,57 @@ static void burn(uint64_t ns)
 		;
 }
 
+/* A child that has waited for one of its own, which has computed. What the kernel says of that one
+ * goes to `to`. */
+static void wait_for_own(int to)
+{
+	struct rusage ru;
+	pid_t own = fork();
+	if (!own) {
+		uint64_t end = cpu_ns() + 150000000;
+		/* Few of the calls that read the clock: the time is the program's own. */
+		for (volatile uint64_t i = 1; i % 100000 || cpu_ns() < end; i++)
+			;
+		burn(50000000);
+		_exit(0);
+	}
+	waitpid(own, NULL, 0);
+	getrusage(RUSAGE_CHILDREN, &ru);
+	if (write(to, &ru, sizeof(ru)) != sizeof(ru))
+		_exit(1);
+	pause();
+}
+
+static uint64_t ns_of(struct timeval t)
+{
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_usec * 1000u;
+}
+
+static void test_waited(void)
+{
+	struct process_stat stat = {0};
+	struct rusage ru = {0};
+	int fd[2];
+	if (pipe(fd))
+		abort();
+	pid_t child = fork();
+	if (!child) {
+		wait_for_own(fd[1]);
+		_exit(1);
+	}
+	bool is_read = read(fd[0], &ru, sizeof(ru)) == sizeof(ru);
+	is(process_read_stat(child, &stat), 0, "a process that has waited for a child is read");
+	uint64_t user = ns_of(ru.ru_utime), all = user + ns_of(ru.ru_stime);
+	uint64_t waited = usage_waited_ns(&stat);
+	ok(is_read && user > 60000000 && waited <= all && waited + 20000000 >= all,
+	   "it has the child's CPU time, of both kinds, to a tick");
+	ok(usage_start_ns(&stat) > 0, "and the time of its own start");
+	kill_child(child, SIGKILL);
+	waitpid(child, NULL, 0);
+	close(fd[0]);
+	close(fd[1]);
+}
+
 int main(void)
 {
 	struct usage u = {0}, later;
@@ -68,5 +119,6 @@ int main(void)
 	u.user_ns = 7;
 	is(usage_read(child, &u), -ESRCH, "what is gone is gone");
 	is(u.user_ns, 7, "and changes nothing");
+	test_waited();
 	return tap_done();
 }

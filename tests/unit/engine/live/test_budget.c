@@ -117,6 +117,28 @@ static void test_no_oscillation(void)
 	   steps);
 }
 
+/* A step up that is taken back after so many samples. The samples that the next one takes. */
+static unsigned hold_after(unsigned samples)
+{
+	struct budget b;
+	struct budget_sample cheap = {.cpu = 0.01, .events = 1}, dear = {.cpu = 0.5, .events = 1e6};
+	budget_init(&b, &cpu, EVENTS);
+	budget_take(&b, &dear);
+	while (b.level != EVENTS)
+		budget_take(&b, &cheap);
+	for (unsigned i = 1; i < samples; i++)
+		budget_take(&b, &cheap);
+	budget_take(&b, &dear);
+	return b.level == RINGS ? b.hold : 0;
+}
+
+static void test_failed(void)
+{
+	is(hold_after(1), 2 * BUDGET_HOLD, "a step up that is taken back at once has failed");
+	is(hold_after(BUDGET_FAILED - 1), 2 * BUDGET_HOLD, "so has one that lasts nine samples");
+	is(hold_after(BUDGET_FAILED), BUDGET_HOLD, "one that lasts ten has not");
+}
+
 static void test_quiet_again(void)
 {
 	static const double ns[BUDGET_LEVELS] = {550, 60, 5};
@@ -137,5 +159,6 @@ int main(void)
 	test_up();
 	test_no_oscillation();
 	test_quiet_again();
+	test_failed();
 	return tap_done();
 }

@@ -210,6 +210,44 @@ static void test_sums(void)
 	profile_model_done(&model);
 }
 
+/* Where a sample of the process's thread is found; its domain, or EBT_NO_DOMAIN. */
+static uint16_t domain_of(const struct places *p, uint32_t process, uint32_t tid)
+{
+	unsigned place;
+	struct ebt_event ev = {
+		.process = process, .domain = EBT_NO_DOMAIN, .tid = tid, .kind = EBT_SAMPLE};
+	return places_find(p, &ev, &place);
+}
+
+/* A process with many threads has ended: its index and their numbers may be those of others. */
+static void test_forget(void)
+{
+	enum { THREADS = 3000 };
+	struct places p = {0};
+	unsigned left = 0, gone = 0;
+	for (uint32_t tid = 1; tid <= THREADS; tid++)
+		for (uint32_t process = 1; process <= 2; process++) {
+			struct ebt_event ev = {.process = process,
+					       .domain = (uint16_t)(tid % 50),
+					       .kind = EBT_BEGIN,
+					       .id = MINOR,
+					       .tid = tid};
+			if (places_event(&p, &ev))
+				abort();
+		}
+	places_forget(&p, 1);
+	for (uint32_t tid = 1; tid <= THREADS; tid++) {
+		left += domain_of(&p, 1, tid) != EBT_NO_DOMAIN;
+		gone += domain_of(&p, 2, tid) != tid % 50;
+	}
+	is(left, 0, "no thread of a process that has ended is in a domain");
+	is(gone, 0, "those of others stay in theirs");
+	is(p.domains, 50, "and so do the domains of others");
+	places_forget(&p, 2);
+	ok(!p.domains && !p.by_number.count && !p.threads.count, "nothing is left of both");
+	places_done(&p);
+}
+
 int main(void)
 {
 	if (session_new(&session) || enter_processes(session, 3))
@@ -218,6 +256,7 @@ int main(void)
 	test_sections();
 	test_functions();
 	test_sums();
+	test_forget();
 	session_free(session);
 	return tap_done();
 }

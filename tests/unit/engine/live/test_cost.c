@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What the tracer has used: processes that it has started, and those that these have waited for. */
+#include "engine/live/cost.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "tests/tap.h"
+
+#define BURN_NS	    150000000u
+#define TICKS_NS    30000000u /* /proc counts in ticks: of the two kinds of two processes */
+#define MEMORY	    (32u << 20)
+#define READ_PERIOD 100000u
+
+static void burn(void)
+{
+	uint64_t end = clock_ns(CLOCK_PROCESS_CPUTIME_ID) + BURN_NS;
+	for (volatile uint64_t i = 1; i % READ_PERIOD || clock_ns(CLOCK_PROCESS_CPUTIME_ID) < end;
+	     i++)
+		;
+}
+
+/* A child that has waited for one of its own, and computes itself; both take BURN_NS. */
+static pid_t start_child(void)
+{
+	int fd[2];
+	char done;
+	if (pipe(fd))
+		abort();
+	pid_t child = fork();
+	if (!child) {
+		char *p = mmap(NULL, MEMORY, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+			       -1, 0);
+		memset(p, 1, MEMORY);
+		pid_t own = fork();
+		if (!own) {
+			burn();
+			_exit(0);
+		}
+		waitpid(own, NULL, 0);
+		burn();
+		if (write(fd[1], "", 1) == 1)
+			pause();
+		_exit(1);
+	}
+	if (read(fd[0], &done, 1) != 1)
+		abort();
+	close(fd[0]);
+	close(fd[1]);
+	return child;
+}
+
+int main(void)
+{
+	struct cost before, after, without;
+	cost_read(0, true, &before);
+	ok(before.memory_bytes > 0, "a process costs memory");
+	pid_t child = start_child();
+	cost_read(0, true, &after);
+	cost_read(child, true, &without);
+	uint64_t more = after.cpu_ns - before.cpu_ns;
+	ok(more + TICKS_NS >= 2 * BURN_NS,
+	   "a child costs what it has used, and what it waited for");
+	ok(more < 4 * BURN_NS, "each once");
+	ok(after.memory_bytes >= before.memory_bytes + MEMORY, "and its memory");
+	ok(without.cpu_ns - before.cpu_ns < BURN_NS, "the program that is traced costs nothing");
+	ok(without.memory_bytes < before.memory_bytes + MEMORY, "nor does its memory");
+	cost_read(0, false, &after);
+	is(after.memory_bytes, 0, "memory is read where that is asked for");
+	kill_child(child, SIGKILL);
+	waitpid(child, NULL, 0);
+	return tap_done();
+}
