@@ -484,6 +484,27 @@ static void test_between(void)
 	processes_done(&ps);
 }
 
+/* Several report the end of a process, each at a time of its own: the first of them is the nearest,
+ * in whichever order they come. */
+static void test_ended_twice(void)
+{
+	const uint64_t s = 1000000000;
+	for (unsigned i = 0; i < 2; i++) {
+		struct processes ps;
+		struct process_start start = at(1 * s);
+		uint32_t later;
+		if (processes_init(&ps, NULL))
+			abort();
+		uint32_t first = begin(&ps, 7, &start);
+		processes_ended(&ps, first, i ? 5 * s : 2 * s);
+		processes_ended(&ps, first, i ? 2 * s : 5 * s);
+		ok(!processes_lived(&ps, 7, 3 * s, &later) && later != first,
+		   "a process that was alive behind the %s report of an end is another one",
+		   i ? "later" : "earlier");
+		processes_done(&ps);
+	}
+}
+
 int main(void)
 {
 	test_incarnations();
@@ -498,6 +519,7 @@ int main(void)
 	is(bad, 0, "100 random histories of 40 pids give the incarnations of the model");
 	test_lived();
 	test_between();
+	test_ended_twice();
 	test_any_order();
 	return tap_done();
 }
