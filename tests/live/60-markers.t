@@ -134,7 +134,7 @@ ok $? "a text that is asked for comes whole, or cut; of no address it is 0, of a
 jq -c 'select(.kind == "marker")' "$TMP/text.ndjson" | iconv -f utf-8 -t utf-8 >/dev/null
 ok $? "the output is UTF-8"
 start terminal "$prog"
-alone timeout 100 "$O/ebtrace" -p "${pid[terminal]}" -U 'operands:text#0:str' >"$TMP/terminal.text" 2>"$TMP/terminal.log" &
+alone timeout $((60 + 60 * SLOWNESS)) "$O/ebtrace" -p "${pid[terminal]}" -U 'operands:text#0:str' >"$TMP/terminal.text" 2>"$TMP/terminal.log" &
 tracer[terminal]=$!
 wait_for eval '[ -n "$(armed "${pid[terminal]}")" ]'
 say terminal f
