@@ -66,7 +66,7 @@ said() { awk -v what="$1" '$1 == what { print $2 }' "$TMP/own.said"; }
 part() { jq "[.spans[] | select(.name == \"request\").parts[] | select(.part == \"$1\" and (\"$2\" == \"\" or .of == \"$2\")).ns] | add // 0" "$TMP/own.json"; }
 # The program's clock is around what is recorded, and may be preempted there: its account is the most.
 near() { # GOT MOST SENTENCE
-	[ "$1" -le "$2" ] && [ "$1" -ge $(($2 * 99 / 100 - 400000)) ]
+	[ "$1" -le "$2" ] && [ "$1" -ge $(($2 * 99 / 100 - 400000 * SLOWNESS)) ]
 	ok $? "$3" || diag "$1 of $2"
 }
 near "$(part collected major)" "$(said major)" "time in its major collections is collected: major"
