@@ -197,9 +197,9 @@ ok $? "spans: parts of fibers add up" || diag "$(cat "$TMP/err")"
 
 part profile
 run profile -F 999 --json -o "$TMP/profile.json" -- "$bin/shares" 1
-# Within 5 standard deviations.
+# Within 5 standard deviations. The timer of an emulated CPU misses ticks.
 jq -e '.samples as $all | [.sections[].functions[] | select(.function | IN("ten", "twenty", "thirty", "forty"))] |
-	(map(.self.samples) | add) as $n | $n > 300 and $n > $all / 2 and
+	(map(.self.samples) | add) as $n | $n > 60 and $n > $all / 4 and
 	({ten: 0.1, twenty: 0.2, thirty: 0.3, forty: 0.4} as $p | group_by(.function) | length == 4 and all(.[];
 		$p[.[0].function] as $q | (map(.self.samples) | add) - $n * $q | fabs < 5 * ($n * $q * (1 - $q) | sqrt)))' \
 	"$TMP/profile.json" >"$TMP/jq"
