@@ -25,6 +25,7 @@ enum ebt_record_type {
 	EBT_RECORD_LANE = 9,	/* struct ebt_lane_record */
 	EBT_RECORD_USDT = 10,	/* struct ebt_usdt_record; site: an enum ebt_kind */
 	EBT_RECORD_SAMPLE = 11, /* struct ebt_sample_record; site: enum ebt_sample_where */
+	EBT_RECORD_MAPPED = 12, /* struct ebt_mapped_record */
 };
 
 /*
@@ -426,6 +427,13 @@ struct ebt_thread_record {
 	struct ebt_record head;
 	uint64_t ts;
 	uint32_t dropped, reserved;
+};
+
+/* A process, traced or not, has mapped a file as code. */
+struct ebt_mapped_record {
+	struct ebt_record head; /* slot: EBT_NO_SLOT */
+	uint64_t ts;
+	uint32_t dropped, pid;
 };
 
 /* The events of a lane are counted (counts.h), from this one on. */

@@ -126,6 +126,58 @@ int ebt_process_exec(struct bpf_raw_tracepoint_args *ctx)
 	return 0;
 }
 
+#define VM_EXEC 4 /* include/linux/mm.h */
+
+/* The mappings of a process that come within wait_ns of one that was reported are not: what it has
+ * mapped is read for some time (EXEC_NS of engine/live/everyone.c). A program that maps code all the
+ * time, as some compilers do, has its wait doubled. Processes with the same row replace each
+ * other. */
+#define MAPPED_ROWS	   256
+#define MAPPED_WAIT_NS	   10000000ull
+#define MAPPED_WAIT_MAX_NS 1000000000ull
+static struct mapped_row {
+	uint64_t at_ns, wait_ns;
+	uint32_t pid;
+} mapped_rows[MAPPED_ROWS];
+
+static __always_inline int has_just_mapped(uint32_t pid, uint64_t now)
+{
+	struct mapped_row *row = &mapped_rows[pid % MAPPED_ROWS];
+	uint64_t passed = now - row->at_ns, wait = row->wait_ns;
+	if (row->pid == pid && passed < wait)
+		return 1;
+	int again = row->pid == pid && passed < 2 * MAPPED_WAIT_MAX_NS;
+	row->wait_ns = !again || !wait		       ? MAPPED_WAIT_NS
+		       : 2 * wait < MAPPED_WAIT_MAX_NS ? 2 * wait
+						       : MAPPED_WAIT_MAX_NS;
+	row->at_ns = now;
+	row->pid = pid;
+	return 0;
+}
+
+/* Called for each mapping of the machine: all but code of files is left at once. The tracer reads
+ * the records when it looks for new processes, and is not woken for them. */
+SEC("fentry/perf_event_mmap")
+int ebt_code_mapped(uint64_t *ctx)
+{
+	const struct vm_area_struct *vma = (void *)ctx[0];
+	if (!(vma->vm_flags & VM_EXEC) || !vma->vm_file)
+		return 0;
+	uint32_t pid = pidns_process_of(bpf_get_current_task_btf());
+	uint64_t now = clock_now();
+	if (!pid || has_just_mapped(pid, now))
+		return 0;
+	struct ebt_mapped_record *rec = bpf_ringbuf_reserve(&ebt_channel, sizeof(*rec), 0);
+	if (!rec)
+		return 0; /* its size shows the mapping later */
+	channel_head(&rec->head, EBT_RECORD_MAPPED, EBT_NO_SLOT, 0);
+	rec->ts = now;
+	rec->dropped = channel_dropped();
+	rec->pid = pid;
+	bpf_ringbuf_submit(rec, BPF_RB_NO_WAKEUP);
+	return 0;
+}
+
 SEC("raw_tp/sched_process_exit")
 int ebt_process_exit(struct bpf_raw_tracepoint_args *ctx)
 {

@@ -185,6 +185,10 @@ struct inode {
 	unsigned long i_ino;
 	struct super_block *i_sb;
 };
+struct vm_area_struct {
+	unsigned long vm_flags;
+	struct file *vm_file;
+};
 struct file {
 	struct inode *f_inode;
 };

@@ -16,7 +16,7 @@ enum process_event_kind {
 	PROCESS_BORN,	/* it runs; ts: it may have run unwatched since then; 0: not known */
 	PROCESS_EXECED, /* it runs another program since ts */
 	/* Reported: it may have mapped something. Published: what it had mapped at ts. */
-	PROCESS_MAPPED,
+	PROCESS_MAPPED,	      /* as reported, ts: code of a file, at that moment; 0: it may have */
 	PROCESS_RING_STARTED, /* at ts */
 	/* Its ring alone has what it does from ts on; 0: what it did before its probes were
 	 * there. */

@@ -28,6 +28,10 @@ struct inode {
 struct file {
 	struct inode *f_inode;
 };
+struct vm_area_struct {
+	unsigned long vm_flags;
+	struct file *vm_file;
+};
 struct linux_binprm {
 	struct file *file;
 	const char *interp;
@@ -53,9 +57,18 @@ static int64_t clock_ahead_of(const struct task_struct *task)
 	return task->ahead_ns;
 }
 
+static uint64_t time_ns = 123456789;
+
 static uint64_t bpf_ktime_get_ns(void)
 {
-	return 123456789;
+	return time_ns;
+}
+
+static struct task_struct *current;
+
+static struct task_struct *bpf_get_current_task_btf(void)
+{
+	return current;
 }
 
 static long bpf_probe_read_kernel_str(void *dst, uint32_t size, const void *from)
@@ -233,6 +246,46 @@ static void test_exec(void)
 	ok(!exec_of(&other, "/bin/true"), "an exec of others is none of ours");
 }
 
+/* Whether it is reported that the process maps this now. */
+static bool maps(int pid, unsigned long flags, struct file *file)
+{
+	struct task_struct task = make(pid);
+	struct vm_area_struct vma = {flags, file};
+	uint64_t args[] = {(uintptr_t)&vma};
+	int before = kernel.records;
+	current = &task;
+	ebt_code_mapped(args);
+	const struct ebt_mapped_record *r = (const void *)kernel.rec;
+	return kernel.records == before + 1 && kernel.flags == BPF_RB_NO_WAKEUP &&
+	       r->head.type == EBT_RECORD_MAPPED && r->head.slot == EBT_NO_SLOT &&
+	       r->pid == (uint32_t)pid && r->ts == time_ns;
+}
+
+static void test_mapped(void)
+{
+	enum { READ = 1, CODE = 5, MS = 1000000, SOME_MS = 5000 };
+	struct file file = {NULL};
+	ok(maps(900, CODE, &file), "code of a file that any process maps is reported");
+	ok(!maps(901, READ, &file) && !maps(901, CODE, NULL), "data, and code of no file, are not");
+	ok(!maps(900, CODE, &file) && maps(902, CODE, &file),
+	   "nor is what the process maps next, but what another one does");
+	time_ns += 11 * MS;
+	ok(maps(900, CODE, &file), "10 ms later it is");
+	time_ns += 11 * MS;
+	ok(!maps(900, CODE, &file), "of one that maps code all the time 20 ms later");
+	unsigned reports = 0;
+	for (unsigned ms = 0; ms < SOME_MS; ms++, time_ns += MS)
+		reports += maps(900, CODE, &file);
+	ok(reports >= 5 && reports <= 12, "and then once a second");
+	time_ns += 3000ull * MS;
+	ok(maps(900, CODE, &file), "after a pause");
+	time_ns += 11 * MS;
+	ok(maps(900, CODE, &file), "it is as at first");
+	kernel.full = true;
+	ok(!maps(903, CODE, &file), "without room for a record there is none");
+	kernel.full = false;
+}
+
 int main(void)
 {
 	const uint32_t pid = PARENT, slot = SLOT;
@@ -241,5 +294,6 @@ int main(void)
 	test_no_room();
 	test_exec();
 	test_exit();
+	test_mapped();
 	return tap_done();
 }

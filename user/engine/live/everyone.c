@@ -23,7 +23,8 @@
 #define YOUNG_NS       1000000000ull
 #define OLD_EACH_NS    1000000000ull /* between two reads of the size of an older process */
 
-/* A program maps its libraries in its first milliseconds. */
+/* A program maps its libraries in its first milliseconds, and one that loads code others behind
+ * it. */
 #define EXEC_NS	 20000000ull
 #define EXEC_MAX 256 /* more at once are found by the next pass */
 
@@ -44,6 +45,7 @@ struct bystanders {
 	uint32_t count, cap;
 };
 
+/* A program that has begun, or has mapped code, at ts. */
 struct executed {
 	pid_t pid;
 	uint64_t ts;
@@ -68,8 +70,15 @@ struct everyone {
 static int on_process(void *ctx, const struct process_event *change)
 {
 	struct everyone *e = ctx;
-	bool is_other = change->kind == PROCESS_EXECED && !change->process;
-	if (is_other && e->executed_count < EXEC_MAX)
+	bool may_have_code = change->kind == PROCESS_EXECED || change->kind == PROCESS_MAPPED;
+	if (!may_have_code || change->process || change->maps)
+		return 0;
+	for (uint32_t i = 0; i < e->executed_count; i++)
+		if (e->executed[i].pid == change->pid) {
+			e->executed[i].ts = change->ts;
+			return 0;
+		}
+	if (e->executed_count < EXEC_MAX)
 		e->executed[e->executed_count++] = (struct executed){change->pid, change->ts};
 	return 0;
 }

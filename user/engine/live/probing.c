@@ -76,6 +76,7 @@ static void report_refused(const struct probing *p)
 		{BPF_BLAME, "it is not recorded when threads do not run, the rest is"},
 		{BPF_FAULTS, "page faults are not timed"},
 		{BPF_SAMPLES, "no samples are taken"},
+		{BPF_MAPPINGS, "code that a program loads later is found within a second"},
 		{BPF_PAGE_SIZES,
 		 "each page fault counts as one small page, also those of huge pages "
 		 "and of the page of zeroes"},
@@ -86,8 +87,9 @@ static void report_refused(const struct probing *p)
 		bool again = features[i].feature == BPF_FAULTS &&
 			     bpf_source_refusal(p->source, BPF_BLAME);
 		if (why && !again)
-			messages_at(&p->engine->session->messages, LOG_NORMAL, "%s: %s%s",
-				    features[i].effect, why->why, REFUSAL_HINT);
+			messages_at(&p->engine->session->messages,
+				    features[i].feature == BPF_MAPPINGS ? LOG_VERBOSE : LOG_NORMAL,
+				    "%s: %s%s", features[i].effect, why->why, REFUSAL_HINT);
 	}
 }
 
@@ -219,7 +221,7 @@ static int on_process(void *ctx, const struct process_event *change)
 		return 0;
 	if (change->maps)
 		attach_mapped(p, change);
-	else
+	else if (process)
 		bpf_source_unchanged(p->source, change->pid, change->ts);
 	return 0;
 }

@@ -674,13 +674,31 @@ void traced_read_usage_soon(struct traced *t)
 }
 
 /* It has another name now, and other mappings. */
-static void executed(struct traced_process *p)
+/* More may be mapped soon. */
+static void read_for_some_time(struct traced_process *p)
 {
-	traced_usage_name(&p->usage);
 	p->reads.since_ns = now_ns();
 	p->reads.early = 0;
 	p->has_none = p->inherits_none = false;
 	read_again(p);
+}
+
+static void executed(struct traced_process *p)
+{
+	traced_usage_name(&p->usage);
+	read_for_some_time(p);
+}
+
+/* An untraced one is for the search of those that can be traced. */
+static int mapped(struct traced *t, const struct process_event *change)
+{
+	if (!change->process)
+		return change->ts ? publish(t, change) : 0;
+	if (change->ts)
+		read_for_some_time(change->process);
+	else
+		read_again(change->process);
+	return 0;
 }
 
 int traced_report(struct traced *t, const struct process_event *change)
@@ -691,9 +709,5 @@ int traced_report(struct traced *t, const struct process_event *change)
 		return born(t, change);
 	if (change->kind == PROCESS_EXECED && known.process)
 		executed(known.process);
-	if (change->kind != PROCESS_MAPPED)
-		return publish(t, &known);
-	if (known.process)
-		read_again(known.process);
-	return 0;
+	return change->kind == PROCESS_MAPPED ? mapped(t, &known) : publish(t, &known);
 }

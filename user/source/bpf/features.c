@@ -23,6 +23,8 @@ unsigned bpf_features_wanted(const struct probe_plan *opt)
 		set |= BPF_FEATURE(BPF_BLAME);
 	if (opt->sample_ns)
 		set |= BPF_FEATURE(BPF_SAMPLES);
+	if (opt->everyone)
+		set |= BPF_FEATURE(BPF_MAPPINGS);
 	if (opt->faults)
 		set |= BPF_FEATURE(BPF_FAULTS);
 	return set;

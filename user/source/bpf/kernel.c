@@ -63,7 +63,9 @@ static const char *const programs[BPF_FEATURES][MAX_PROGRAMS + 1] = {
 		       "ebt_leave_mremap", "ebt_leave_brk", "ebt_leave_madvise"},
 	[BPF_BLAME] = {"ebt_offcpu_begin", "ebt_offcpu_flush", "ebt_offcpu_fork",
 		       "ebt_offcpu_waking", "ebt_offcpu_exit", "ebt_offcpu_switch"},
+	[BPF_FAULTS] = {"ebt_fault_begin", "ebt_fault_end"},
 	[BPF_SAMPLES] = {"ebt_sample"},
+	[BPF_MAPPINGS] = {"ebt_code_mapped"},
 };
 #define PROGRAM_EXIT  2 /* of BPF_CHILDREN */
 #define PROGRAM_BEGIN 0 /* of BPF_BLAME */
@@ -491,8 +493,6 @@ static void choose_programs(struct bpf_kernel *k, unsigned features)
 	choose_program(k, k->skel->progs.ebt_page_fault, sizes);
 	choose_program(k, k->skel->progs.ebt_page_fault_plain,
 		       has_feature(features, BPF_PAGES) && !sizes);
-	choose_program(k, k->skel->progs.ebt_fault_begin, has_feature(features, BPF_FAULTS));
-	choose_program(k, k->skel->progs.ebt_fault_end, has_feature(features, BPF_FAULTS));
 	for (enum bpf_feature f = 0; f < BPF_FEATURES; f++)
 		for (unsigned i = 0; programs[f][i]; i++)
 			choose_program(
@@ -685,7 +685,8 @@ static void attach(struct bpf_kernel *k, enum bpf_feature f)
 
 static void attach_loaded(struct bpf_kernel *k)
 {
-	static const enum bpf_feature attached[] = {BPF_CHILDREN, BPF_PAGES, BPF_BLAME};
+	static const enum bpf_feature attached[] = {BPF_CHILDREN, BPF_PAGES, BPF_BLAME,
+						    BPF_MAPPINGS};
 	for (unsigned i = 0; i < sizeof(attached) / sizeof(*attached); i++)
 		if (has_feature(k->features, attached[i]))
 			attach(k, attached[i]);

@@ -34,6 +34,7 @@ enum bpf_feature {
 	BPF_BLAME,	/* intervals in which threads do not run */
 	BPF_FAULTS,	/* the time of page faults; needs BPF_BLAME */
 	BPF_SAMPLES,	/* of threads on a CPU, by a timer */
+	BPF_MAPPINGS,	/* report code that any process maps; else it is found later */
 	BPF_FEATURES
 };
 

@@ -608,6 +608,15 @@ static void count_stray(struct bpf_records *s, const struct ebt_record *head, si
 		bpf_losses_stray(s->opt.losses);
 }
 
+static int receive_mapped(struct bpf_records *s, const struct ebt_mapped_record *rec, size_t size)
+{
+	if (size < sizeof(*rec))
+		return 0;
+	s->received_ns = rec->ts;
+	bpf_traced_report(s->opt.traced, (pid_t)rec->pid, PROCESS_MAPPED, rec->ts);
+	return 0;
+}
+
 int bpf_records_receive(void *ctx, const void *data, size_t size)
 {
 	struct bpf_records *s = ctx;
@@ -616,6 +625,8 @@ int bpf_records_receive(void *ctx, const void *data, size_t size)
 	int err = 0;
 	if (size < sizeof(*head))
 		return 0;
+	if (head->type == EBT_RECORD_MAPPED)
+		return receive_mapped(s, data, size);
 	struct bpf_process *proc = bpf_traced_get(s->opt.traced, head->slot);
 	size_t payload = bpf_record_payload(head, size, sizeof(struct ebt_process_record));
 	if (head->type == EBT_RECORD_PROCESS && payload != SIZE_MAX && head->slot == EBT_NO_SLOT) {

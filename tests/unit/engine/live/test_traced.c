@@ -190,7 +190,7 @@ static void test_any_order(void)
 
 /* ---- who gets an event ---- */
 
-static unsigned first, second;
+static unsigned first, second, unread_code;
 
 static int refuse_maps(void *ctx, const struct process_event *e)
 {
@@ -204,6 +204,37 @@ static int count_second(void *ctx, const struct process_event *e)
 	(void)ctx;
 	second += e->kind == PROCESS_MAPPED;
 	return 0;
+}
+
+static int count_maps(void *ctx, const struct process_event *e)
+{
+	unsigned *reads = ctx;
+	*reads += e->kind == PROCESS_MAPPED && e->maps;
+	unread_code += e->kind == PROCESS_MAPPED && !e->process && !e->maps;
+	return 0;
+}
+
+static void test_mapped(void)
+{
+	struct traced *t;
+	unsigned reads = 0;
+	if (traced_new(&engine, loop, &t))
+		abort();
+	traced_subscribe(t, count_maps, &reads);
+	const struct process_event born = {.kind = PROCESS_BORN, .pid = getpid(), .named = true};
+	if (traced_report(t, &born) || traced_scan(t) || traced_scan(t))
+		abort();
+	unsigned before = reads;
+	struct process_event mapped = {.kind = PROCESS_MAPPED, .pid = getpid(), .ts = now_ns()};
+	ok(!traced_report(t, &mapped) && !traced_scan_due(t) && reads == before + 1,
+	   "a traced process has mapped code: its mappings are read");
+	is(unread_code, 0, "which is published with them");
+	mapped.pid = 1;
+	ok(!traced_report(t, &mapped) && unread_code == 1,
+	   "that another process has is published for those that search processes");
+	mapped.ts = 0;
+	ok(!traced_report(t, &mapped) && unread_code == 1, "if it is known to be code");
+	traced_free(t);
 }
 
 static void test_subscribers(void)
@@ -239,6 +270,7 @@ int main(void)
 	traced_subscribe(traced, note, NULL);
 	test_any_order();
 	test_subscribers();
+	test_mapped();
 	source_free(ring_source_base(rings));
 	ring_files_free(files);
 	traced_free(traced);

@@ -26,11 +26,13 @@ static struct bpf_records s;
 static pid_t child;
 static uint32_t we, it; /* their indices: the child's is `it` */
 static int reports[PROCESS_EVENTS];
+static struct process_event reported; /* last */
 
 static void report(void *ctx, const struct process_event *e)
 {
 	(void)ctx;
 	reports[e->kind]++;
+	reported = *e;
 }
 
 /* Two traced processes, in slots 0 and 1. */
@@ -144,6 +146,19 @@ static bool may_release(void *ctx, const struct bpf_process *proc)
 static void release(void)
 {
 	bpf_traced_release(&traced, may_release, NULL);
+}
+
+static void test_mapped(void)
+{
+	begin();
+	struct ebt_mapped_record rec = {
+		.head = {.type = EBT_RECORD_MAPPED, .slot = EBT_NO_SLOT}, .ts = 30, .pid = 77};
+	ok(!bpf_records_receive(&s, &rec, sizeof(rec)) && reports[PROCESS_MAPPED] == 1 &&
+		   reported.pid == 77 && reported.ts == 30,
+	   "code that some process has mapped is reported");
+	ok(!bpf_records_receive(&s, &rec, sizeof(rec) - 1) && reports[PROCESS_MAPPED] == 1,
+	   "a record that is cut is not");
+	finish();
 }
 
 static void test_exit(void)
@@ -510,6 +525,7 @@ int main(void)
 		_exit(0);
 	}
 	test_lanes();
+	test_mapped();
 	test_exit();
 	test_future_end();
 	test_fork();
