@@ -142,7 +142,8 @@ static void test_path(const char *path)
 	told_since = 0;
 	proc->missed_ns = 35;
 	bpf_traced_exec(&t, proc, 34, &program);
-	is(told_since, 0, "what a scan has reported before its exec was known is not reported again");
+	is(told_since, 0,
+	   "what a scan has reported before its exec was known is not reported again");
 	bpf_traced_exec(&t, proc, 40, &program);
 	is(told_since, 35, "but what comes behind it");
 	bpf_traced_exec(&t, proc, 42, &program);
