@@ -291,17 +291,15 @@ static void step(struct model *t, struct thread_stack stack[LANES][3], uint32_t 
 	hit(t, &ev);
 }
 
-/* A domain ends and another one begins, or its ring pauses. */
 static void end_domain(struct model *t, struct thread_stack stack[LANES][3], uint32_t lane)
 {
-	bool pauses = random_below(t, 2);
 	struct ebt_event ev = event_of(t, lane, 0);
 	ev.kind = EBT_LIFECYCLE;
-	ev.id = pauses ? LIFECYCLE_ring_pause : LIFECYCLE_domain_terminate;
+	ev.id = LIFECYCLE_domain_terminate;
 	hit(t, &ev);
 	t->now += 1000;
 	ev.ts = t->now;
-	ev.id = pauses ? LIFECYCLE_ring_resume : LIFECYCLE_domain_spawn;
+	ev.id = LIFECYCLE_domain_spawn;
 	hit(t, &ev);
 	memset(stack[lane], 0, sizeof(stack[lane]));
 }
@@ -545,6 +543,38 @@ static void check_gap(void)
 	model_done(&t);
 }
 
+/* A phase is open when its domain or its ring ends. */
+static void check_ends(void)
+{
+	static const struct {
+		uint32_t id;
+		bool ends;
+		const char *name;
+	} rows_of[] = {{LIFECYCLE_domain_terminate, true, "the end of a domain"},
+		       {LIFECYCLE_ring_stop, true, "the end of a ring"},
+		       {LIFECYCLE_ring_pause, true, "the pause of a ring"},
+		       {LIFECYCLE_ring_resume, false, "a ring that goes on"}};
+	for (size_t i = 0; i < sizeof(rows_of) / sizeof(*rows_of); i++) {
+		struct model t;
+		model_init(&t, 1);
+		struct count_hit h = {.key = {.slot = SLOT, .where = 1},
+				      .row = rows[0][PHASE_minor],
+				      .ts = BEGIN};
+		bool ends = rows_of[i].ends;
+		count_begin(&h);
+		h.ts += 70;
+		count_lifecycle(&h, rows_of[i].id);
+		h.ts += 1000;
+		count_end(&h);
+		const struct ebt_count_lane *l = bpf_map_lookup_elem(&ebt_count_lanes, &h.key);
+		ok(l && l->cut_by_end == ends && l->cut_max_ns == (ends ? 70 : 0) &&
+			   l->orphans == ends && l->held.pauses == !ends,
+		   "%s %s what is open", rows_of[i].name, ends ? "cuts" : "leaves");
+		forget_maps();
+		model_done(&t);
+	}
+}
+
 /* The lane of a program is announced, sure of its pauses. */
 static void announce_lane(struct model *t, uint32_t exec)
 {
@@ -692,6 +722,7 @@ int main(void)
 	check_depth();
 	check_no_room();
 	check_gap();
+	check_ends();
 	check_begin();
 	check_races();
 	check_exec();
