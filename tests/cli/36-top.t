@@ -118,7 +118,8 @@ refuses 2 "-a traces children, too, and switches no ring on: it takes no --no-fo
 refuses 2 "standard output is no terminal; --once prints one frame, --json prints one as JSON" "$capture"
 refuses 2 "-o FILE is for one frame: --once, or --json" -o x "$capture"
 refuses 2 "--top N is for one frame: --once, or --json; the screen has keys to scroll" --top 3 "$capture"
-refuses 2 "--interval of top must be 50ms or more" --once --interval 5ms -p 1
+refuses 2 "--interval of top must be 50ms or more" --once --interval 49.9ms -p 1
+refuses 5 "no process 999999999; 'ebtrace list' shows what can be traced" --once --interval 50ms -p 999999999
 refuses 2 "top has no format 'svg'; it has: text, json" -f svg "$capture"
 refuses 5 "no process 999999999; 'ebtrace list' shows what can be traced" --once -p 999999999
 done_testing

@@ -102,6 +102,11 @@ static void check_inside(void)
 	faults_leave_out(&thread, 60);
 	ebt_fault_end(NULL);
 	ok(end(&of_markers, MINOR) == 40, "time without a CPU is no time of a fault");
+	ebt_fault_begin(NULL);
+	begin(&of_markers, MINOR);
+	faults_leave_out(&thread, 60);
+	ebt_fault_end(NULL);
+	ok(end(&of_markers, MINOR) == 0, "nor does a fault begin with it");
 	begin(&of_markers, MINOR);
 	fault_fails();
 	ok(end(&of_markers, MINOR) == 0, "a fault that fails has no time");

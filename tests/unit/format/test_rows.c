@@ -77,12 +77,28 @@ static void test_names(void)
 	}
 }
 
+/* Where a loss begins in a viewer: not before the run, and not behind its own end. */
+static void test_lost_since(void)
+{
+	static const uint64_t rows[][2] = {{0, 50},  {49, 50},	 {50, 50},   {70, 70},
+					   {99, 99}, {100, 100}, {101, 100}, {UINT64_MAX, 100}};
+	unsigned wrong = 0;
+	session->totals.first_ns = 50;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		struct ebt_event ev = {.kind = EBT_LOST, .ts = 100};
+		EBT_LOST_SINCE(&ev) = rows[i][0];
+		wrong += rows_lost_since(session, &ev) != rows[i][1];
+	}
+	is(wrong, 0, "a loss is shown from when it began, within the run, to its end");
+}
+
 int main(void)
 {
 	if (session_new(&session) || enter_processes(session, PROCESS))
 		abort();
 	test_rows();
 	test_names();
+	test_lost_since();
 	session_free(session);
 	return tap_done();
 }

@@ -58,6 +58,12 @@ static void test_pack(void)
 	without.lost_uncounted = without.history_uncounted = 0;
 	without.unwatched = without.unwatched_ns = without.lost_allocs = 0;
 	ok(!memcmp(&back, &without, sizeof(back)), "and gives them back, with 0 for the others");
+
+	/* Of a file that says more was lost before than was lost at all. */
+	const uint64_t foreign[TOTALS_KEPT] = {[1] = 5, [2] = 50, [3] = 6, [4] = 60};
+	totals_unpack(foreign, &back);
+	ok(!back.lost_events && back.history_events == 6, "no fewer events are lost than none");
+	ok(!back.lost_words && back.history_words == 60, "nor words");
 }
 
 static void check_json(const struct totals *t, bool whole, const char *want, const char *name)

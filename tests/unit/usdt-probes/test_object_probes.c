@@ -11,6 +11,7 @@
 #include "tests/tap.h"
 #include "tests/unit/interrupts.h"
 #include "tests/unit/trace_file.h"
+#include "usdt-probes/shared/module_file.h"
 
 #define NOTICED_WORDS 131072
 
@@ -272,6 +273,25 @@ static void test_load_error(char **argv)
 	is(error_of_environment(argv, "", "2"), EINVAL, "without a trace there is none to stop");
 }
 
+/* Segments of a module that follow one another in memory, and not in the file. */
+static void test_module_offsets(void)
+{
+	static const struct {
+		uint64_t address;
+		int64_t offset; /* -1: of none */
+	} rows[] = {{0xfff, -1},      {0x1000, 0x100},	{0x1fff, 0x10ff},
+		    {0x2000, 0x5000}, {0x2fff, 0x5fff}, {0x3000, -1}};
+	const struct ebt_module_file m = {
+		.segment = {{0x1000, 0x2000, 0x100}, {0x2000, 0x3000, 0x5000}}};
+	unsigned wrong = 0;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		uint64_t offset = UINT64_MAX;
+		bool is_in = ebt_module_file_offset(&m, rows[i].address, &offset);
+		wrong += is_in != (rows[i].offset >= 0) || (int64_t)offset != rows[i].offset;
+	}
+	is(wrong, 0, "an address is in the segment that has it, up to its end");
+}
+
 int main(int argc, char **argv)
 {
 	char command[80];
@@ -297,5 +317,6 @@ int main(int argc, char **argv)
 	snprintf(command, sizeof(command), "rm -rf '%s'", dir);
 	if (system(command))
 		abort();
+	test_module_offsets();
 	return tap_done();
 }

@@ -99,10 +99,56 @@ static void test_dropped(void)
 	}
 }
 
+static struct ebt_event emitted;
+static unsigned emits;
+
+static int keep(void *ctx, const struct ebt_event *ev)
+{
+	(void)ctx;
+	emitted = *ev;
+	emits++;
+	return 0;
+}
+
+/* An event of a run of pages at this time, of an output that ends at until_ns. */
+static bool emits_at(uint64_t ts, uint64_t until_ns)
+{
+	struct page_space s = {0};
+	struct page_output out = {
+		.page_bytes = 4096, .flags = EBT_F_LATE, .until_ns = until_ns, .emit = keep};
+	struct page_event of = {.out = &out,
+				.space = &s,
+				.kind = EBT_PAGE_ALLOC,
+				.cause = EBT_PAGE_SNAPSHOT,
+				.process = 3,
+				.tid = 5,
+				.cpu = 7,
+				.within_us = 9};
+	unsigned before = emits;
+	page_event_at(&of, ts);
+	if (page_event_emit(&of, 11, 13))
+		abort();
+	return emits == before + 1;
+}
+
+static void test_events(void)
+{
+	ok(emits_at(1000, 0), "without an end each event is emitted");
+	ok(emitted.ts == 1000 && emitted.kind == EBT_PAGE_ALLOC && emitted.process == 3 &&
+		   emitted.tid == 5 && emitted.cpu == 7 && emitted.id == EBT_PAGE_SNAPSHOT &&
+		   emitted.flags == EBT_F_LATE && emitted.arg[0] == 11 * 4096 &&
+		   emitted.arg[1] == 13 && emitted.pos == EBT_NO_POS &&
+		   emitted.domain == EBT_NO_DOMAIN,
+	   "with its time, process, thread, CPU, cause, address and pages");
+	ok(emits_at(999, 1000) && emits_at(1000, 1000), "up to an end, and at it");
+	ok(!emits_at(1001, 1000), "but not behind it");
+}
+
 int main(void)
 {
 	test_touched();
 	test_calls();
 	test_dropped();
+	test_events();
 	return tap_done();
 }
