@@ -269,6 +269,7 @@ struct ebt_usdt_spec {
 	uint16_t is_signed, reserved[3];
 	struct ebt_operand arg[EBT_USDT_ARGS];
 	struct ebt_operand text[EBT_USDT_TEXTS]; /* their addresses: copies of such an `arg` */
+	struct ebt_operand caller; /* where the site's function returns to; size 0: not known */
 };
 
 /* The texts are the payload, EBT_USDT_TEXT_BYTES each, room for one or for all that a marker can
@@ -283,6 +284,9 @@ struct ebt_usdt_record {
 	uint16_t is_signed, missing; /* bits by argument; missing: it could not be read */
 	uint16_t reserved[3];
 	uint16_t text[EBT_USDT_TEXTS]; /* its bytes with the final 0; 0: it could not be read */
+	uint64_t ip;		       /* of the site */
+	uint64_t frame;	 /* where the return address of its function is; else its stack pointer */
+	uint64_t caller; /* that address, of spans; 0: not known */
 	uint64_t arg[EBT_USDT_ARGS];
 };
 

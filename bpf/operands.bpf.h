@@ -20,6 +20,13 @@ static __always_inline uint64_t operand_word(const void *ctx, uint8_t number)
 	return word;
 }
 
+/* Of an operand in memory. */
+static __always_inline uint64_t operand_address(const void *ctx, const struct ebt_operand *o)
+{
+	return (uint64_t)o->number + operand_word(ctx, o->reg) +
+	       (operand_word(ctx, o->index) << (o->shift & 63));
+}
+
 /* Nonzero: it is in memory that cannot be read now, and *ret is 0. */
 static __always_inline int operand_read(const void *ctx, const struct ebt_operand *o, uint64_t *ret)
 {
@@ -28,8 +35,7 @@ static __always_inline int operand_read(const void *ctx, const struct ebt_operan
 	if (o->where == EBT_OPERAND_REGISTER) {
 		value = operand_word(ctx, o->reg) >> (o->drop & 63);
 	} else if (o->where == EBT_OPERAND_MEMORY) {
-		uint64_t at = value + operand_word(ctx, o->reg) +
-			      (operand_word(ctx, o->index) << (o->shift & 63));
+		uint64_t at = operand_address(ctx, o);
 		uint32_t bytes = o->size < sizeof(value) ? o->size : sizeof(value);
 		value = 0;
 		err = bpf_probe_read_user(&value, bytes, (void *)at);

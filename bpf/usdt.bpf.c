@@ -7,6 +7,7 @@
  */
 #include "clock.bpf.h"
 #include "operands.bpf.h"
+#include "registers.bpf.h"
 #include "stacks.bpf.h"
 
 /* The tracer sets the size before it loads this. */
@@ -19,7 +20,7 @@ struct {
 } ebt_usdt_specs SEC(".maps");
 
 struct hit {
-	void *ctx;
+	struct pt_regs *ctx;
 	const struct ebt_usdt_spec *spec;
 	uint64_t ts;
 	uint32_t slot, key;
@@ -47,6 +48,11 @@ static __always_inline void fill(struct ebt_usdt_record *rec, const struct hit *
 			missing |= (uint16_t)(1u << i);
 	}
 	rec->missing = missing;
+	rec->ip = REGS_IP(h->ctx);
+	rec->frame = REGS_SP(h->ctx);
+	rec->caller = 0;
+	if (spec->caller.size && !operand_read(h->ctx, &spec->caller, &rec->caller))
+		rec->frame = operand_address(h->ctx, &spec->caller);
 }
 
 static __always_inline int emit(const struct hit *h)

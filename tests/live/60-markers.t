@@ -172,6 +172,25 @@ is "$("$O/ebtrace" "$TMP/span.ebt" --min-duration 1000s -q | grep -c span_begin)
 is "$(jq -s 'map(select(.name == "operands:often").arg0) == [range(1000)]' "$TMP/span.ndjson")" true \
 	"a marker that is passed often is recorded each time"
 
+# Spans whose ends do not come, as an error leaves their functions.
+start left "$prog"
+alone "$O/ebtrace" -v -o "$TMP/left.ebt" -p "${pid[left]}" -U 'operands:query_begin~operands:query_end' \
+	-U 'operands:deep_begin~operands:deep_end' -U 'operands:outer_begin~operands:outer_end' 2>"$TMP/left.log" &
+tracer[left]=$!
+wait_for grep -qs 'attached to [1-9]' "$TMP/left.log"
+say left l n
+finish left
+"$O/ebtrace" spans -q --json "$TMP/left.ebt" >"$TMP/left.json"
+left() { jq -c ".spans[] | select(.name | startswith(\"operands:$1_\")) | [.count, .not_ended, .open_at_begin, .open_at_end]" "$TMP/left.json"; }
+is "$(left query)" "[3,3,0,0]" "a span that an error leaves is not ended, those behind it are whole"
+is "$(left deep)" "[4,7,0,0]" "so are all that it leaves, up to the frame that goes on"
+is "$("$O/ebtrace" -q -f ndjson "$TMP/left.ebt" | jq -r 'select(.name | . and startswith("operands:query")) | .kind' | tr '\n' ,)" \
+	"$(printf 'span_begin,span_begin,span_end,%.0s' 1 2 3)" "each hit is one event, and no other is made up"
+"$O/ebtrace" -q -f chrome "$TMP/left.ebt" | jq -r '.[] | select(.cat == "user" and (.name | startswith("operands:query"))) | "\(.ph)\(.args.cut // "")"' |
+	tr '\n' ,  >"$TMP/left.chrome"
+is "$(cat "$TMP/left.chrome")" "$(printf 'b,enot_ended,b,e,%.0s' 1 2 3)" "a timeline ends them where the next begins, and says why"
+is "$(left outer)" "[4,2,2,0]" "where a call in a loop begins spans that nest, the first ends show it"
+
 # Children: of before, of later, of an exec; those that no probe sees in time are reported.
 start family "$prog"
 say family d

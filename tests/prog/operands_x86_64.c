@@ -6,6 +6,8 @@
  *   f  passes each of them once
  *   t  a span of this thread around one of another thread, then both nested
  *   k  three spans by argument, begun here and ended by another thread, in another order
+ *   l  spans that an error leaves: of a function, of one that calls itself, by an argument
+ *   n  three spans that one call in a loop begins and another ends, twice
  *   c  a child passes those of registers, and ends
  *   d  a child passes them when the signal USR1 comes, and ends
  *   e  calls exec of the same program
@@ -15,6 +17,7 @@
  * Each answers with a line "done".
  */
 #include <pthread.h>
+#include <setjmp.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -122,6 +125,48 @@ __attribute__((noinline)) static void key(int begins, uint64_t k)
 		__asm__ volatile(NOTE("key_end", "8@%%rbx") : : "b"(k));
 }
 
+static jmp_buf handler;
+
+__attribute__((noinline)) static void query(int fails, uint64_t k)
+{
+	__asm__ volatile(NOTE("query_begin", "8@%%rax") : : "a"(k));
+	if (fails)
+		longjmp(handler, 1);
+	__asm__ volatile(NOTE("query_end", "8@%%rax") : : "a"(k));
+}
+
+/* catches: the error of the innermost call, which is that of the fourth level. */
+__attribute__((noinline)) static void deep(int level, int fails, int catches)
+{
+	__asm__ volatile(NOTE("deep_begin", "4@%%eax") : : "a"(level));
+	if (level == 4 && fails)
+		longjmp(handler, 1);
+	if (level < 4 && (!catches || !setjmp(handler)))
+		deep(level + 1, fails, 0);
+	__asm__ volatile(NOTE("deep_end", "4@%%eax") : : "a"(level));
+}
+
+static void leave(void)
+{
+	static volatile int i;
+	for (i = 0; i < 6; i++)
+		if (!setjmp(handler))
+			query(i % 2 == 0, 7);
+	if (!setjmp(handler))
+		deep(1, 1, 0);
+	deep(1, 1, 1);
+	deep(2, 0, 0);
+}
+
+static void nest(void)
+{
+	static volatile int i;
+	for (i = 0; i < 3; i++)
+		outer(1);
+	for (i = 0; i < 3; i++)
+		outer(0);
+}
+
 static void *other_span(void *arg)
 {
 	(void)arg;
@@ -187,6 +232,11 @@ static void obey(int c, char **argv)
 		key(1, 200);
 		key(1, 300);
 		in_thread(other_keys);
+	} else if (c == 'l') {
+		leave();
+	} else if (c == 'n') {
+		nest();
+		nest();
 	} else if (c == 'c') {
 		child(0);
 	} else if (c == 'd') {

@@ -45,5 +45,8 @@ struct usdt_arg {
 /* Reads an operand from `t`, where its errors remain; *ret has its size, and no register. A symbol
  * is refused (-ENOTSUP) without a site, or if that does not find it. */
 void usdt_operand_read(struct usdt_text *t, struct usdt_arg *ret);
+/* These registers, by number. */
+uint8_t usdt_stack_pointer(void);
+uint8_t usdt_frame_pointer(void);
 
 #endif

@@ -8,6 +8,7 @@
 #include <string.h>
 
 /* struct user_regs_struct: x0 to x30, sp, pc, pstate. */
+#define WORD_FP	  29
 #define WORD_SP	  31
 #define MAX_SHIFT 4
 
@@ -74,6 +75,16 @@ static void read_address(struct usdt_text *t, struct usdt_arg *ret)
 		usdt_text_skip_spaces(t);
 	}
 	usdt_text_expect(t, ']');
+}
+
+uint8_t usdt_stack_pointer(void)
+{
+	return WORD_SP;
+}
+
+uint8_t usdt_frame_pointer(void)
+{
+	return WORD_FP;
 }
 
 void usdt_operand_read(struct usdt_text *t, struct usdt_arg *ret)

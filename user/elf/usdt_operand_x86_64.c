@@ -151,6 +151,16 @@ static void read_memory(struct usdt_text *t, struct usdt_arg *ret)
 	}
 }
 
+uint8_t usdt_stack_pointer(void)
+{
+	return RSP;
+}
+
+uint8_t usdt_frame_pointer(void)
+{
+	return RBP;
+}
+
 void usdt_operand_read(struct usdt_text *t, struct usdt_arg *ret)
 {
 	if (usdt_text_accept(t, '$')) {

@@ -201,10 +201,9 @@ uint64_t rows_lost_since(const struct session *s, const struct ebt_event *ev)
 const char *rows_cut(enum track_end how)
 {
 	static const char *const reasons[] = {
-		[TRACK_OUTER] = "outer",
-		[TRACK_LOST] = "lost",
-		[TRACK_PROCESS] = "process",
-		[TRACK_UNFINISHED] = "unfinished",
+		[TRACK_OUTER] = "outer",	 [TRACK_LOST] = "lost",
+		[TRACK_PROCESS] = "process",	 [TRACK_UNFINISHED] = "unfinished",
+		[TRACK_NOT_ENDED] = "not_ended",
 	};
 	return reasons[how];
 }

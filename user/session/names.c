@@ -28,7 +28,7 @@ uint32_t names_number(const struct session *s, const struct ebt_event *ev)
 {
 	bool is_phase = kinds_get(ev->kind)->label == KINDS_LABEL_phase;
 	if (marker_id_is(ev->id) && kinds_get(ev->kind)->label == KINDS_LABEL_user)
-		return ev->id & ~MARKER_ID;
+		return marker_id_base(ev->id) & ~MARKER_ID;
 	return is_phase ? processes_raw_phase(&s->processes, ev->process, ev->id)
 			: ev->id & ~EBT_UNKNOWN_ID;
 }

@@ -186,8 +186,9 @@ static struct stack *find_span(struct tracks *t, const struct ebt_event *ev)
 {
 	bool is_new;
 	struct group *g = find_group(t, ev);
-	struct stack *s = g ? ptrmap_make(&g->spans, ev->id, &is_new) : NULL;
-	return s && is_new ? add_stack(t, g, s, ev, ev->id) : s;
+	uint32_t id = marker_id_base(ev->id);
+	struct stack *s = g ? ptrmap_make(&g->spans, id, &is_new) : NULL;
+	return s && is_new ? add_stack(t, g, s, ev, id) : s;
 }
 
 static inline struct stack *find_phases(struct tracks *t, const struct ebt_event *ev)
@@ -257,21 +258,6 @@ static __attribute__((noinline)) int grow(struct track *k)
 	return array_reserve(k->open, k->cap, k->depth) ? 0 : -ENOMEM;
 }
 
-static int begin(struct tracks *t, struct stack *s, const struct ebt_event *ev)
-{
-	struct track *k = &s->track;
-	uint64_t now = moment(k, ev->ts);
-	if (k->depth == k->cap && k->depth < TRACK_DEPTH && grow(k))
-		return -ENOMEM;
-	if (k->depth == TRACK_DEPTH)
-		return 0;
-	struct track_span *span = &k->open[k->depth];
-	*span = (struct track_span){.id = ev->id, .begin_ns = now};
-	if (!k->depth)
-		list(t, s);
-	return t->visitor->begin(t->ctx, k, span, k->depth++, ev);
-}
-
 static inline int pop(struct tracks *t, struct stack *s, uint64_t now, enum track_end how)
 {
 	struct track *k = &s->track;
@@ -283,27 +269,73 @@ static inline int pop(struct tracks *t, struct stack *s, uint64_t now, enum trac
 	return t->visitor->end(t->ctx, k, span, k->depth, now, how);
 }
 
+/* The id of a span in its track, and its level. */
+static inline struct track_span identify(const struct track *k, const struct ebt_event *ev)
+{
+	if (k->span == TRACK_PHASES)
+		return (struct track_span){.id = ev->id};
+	return (struct track_span){.id = marker_id_base(ev->id), .level = marker_id_level(ev->id)};
+}
+
+/* Ends the spans of this level and of higher ones, which will not end any more. */
+static __attribute__((noinline)) int leave(struct tracks *t, struct stack *s, uint32_t level,
+					   uint64_t now)
+{
+	struct track *k = &s->track;
+	int err = 0;
+	while (!err && k->depth && k->open[k->depth - 1].level >= level)
+		err = pop(t, s, now, TRACK_NOT_ENDED);
+	return err;
+}
+
+static int begin(struct tracks *t, struct stack *s, const struct ebt_event *ev)
+{
+	struct track *k = &s->track;
+	struct track_span is = identify(k, ev);
+	uint64_t now = moment(k, ev->ts);
+	int err = is.level ? leave(t, s, is.level, now) : 0;
+	if (err)
+		return err;
+	if (k->depth == k->cap && k->depth < TRACK_DEPTH && grow(k))
+		return -ENOMEM;
+	if (k->depth == TRACK_DEPTH)
+		return 0;
+	struct track_span *span = &k->open[k->depth];
+	is.begin_ns = now;
+	*span = is;
+	if (!k->depth)
+		list(t, s);
+	return t->visitor->begin(t->ctx, k, span, k->depth++, ev);
+}
+
+static inline bool is_end_of(const struct track_span *open, const struct track_span *is)
+{
+	return open->id == is->id && (!is->level || !open->level || open->level == is->level);
+}
+
 /* An end of a span that is not the innermost one, or of none. */
 static __attribute__((noinline)) int end_outer(struct tracks *t, struct stack *s,
-					       const struct ebt_event *ev, uint64_t now)
+					       const struct ebt_event *ev,
+					       const struct track_span *is, uint64_t now)
 {
 	unsigned at = s->track.depth;
-	while (at && s->track.open[at - 1].id != ev->id)
+	while (at && !is_end_of(&s->track.open[at - 1], is))
 		at--;
 	int err = 0;
 	if (!at && t->visitor->orphan)
 		t->visitor->orphan(t->ctx, &s->track, ev);
 	while (at && !err && s->track.depth > at)
-		err = pop(t, s, now, TRACK_OUTER);
+		err = pop(t, s, now, is->level ? TRACK_NOT_ENDED : TRACK_OUTER);
 	return at && !err ? pop(t, s, now, TRACK_ENDED) : err;
 }
 
 static int end(struct tracks *t, struct stack *s, const struct ebt_event *ev)
 {
+	struct track_span is = identify(&s->track, ev);
 	uint64_t now = moment(&s->track, ev->ts);
-	if (s->track.depth && s->track.open[s->track.depth - 1].id == ev->id)
+	if (s->track.depth && is_end_of(&s->track.open[s->track.depth - 1], &is))
 		return pop(t, s, now, TRACK_ENDED);
-	return end_outer(t, s, ev, now);
+	return end_outer(t, s, ev, &is, now);
 }
 
 static int cut(struct tracks *t, struct stack *s, uint64_t ns, enum track_end how)

@@ -7,7 +7,8 @@
  * (session/marker_values.h) may end in another thread: they are tracks of their process.
  *
  * An end belongs to the innermost open begin of its id; spans open inside it end with it. An end
- * without a begin is dropped: its begin was lost, or precedes the trace. A loss ends the open spans
+ * without a begin is dropped: its begin was lost, or precedes the trace. Spans of markers that have
+ * a level (session/marker_values.h) end as it says. A loss ends the open spans
  * of the tracks that it concerns at the last moment before the hole, since their ends may be among
  * the lost events: a loss with a domain concerns all tracks of its lane; one without, the tracks of
  * its process (of every process, if it has none) that had their last event in no ring, and with
@@ -44,17 +45,19 @@ struct track {
 
 struct track_span {
 	uint32_t id;
+	uint32_t level; /* of a span of markers; 0: not known; private */
 	uint64_t begin_ns;
 	uint64_t inner_ns; /* spent in spans inside it that have ended */
 	uint64_t user;	   /* the visitor's own, set by begin() */
 };
 
 enum track_end {
-	TRACK_ENDED,	 /* by an event */
-	TRACK_OUTER,	 /* a span around it ended */
-	TRACK_LOST,	 /* cut: events were lost behind it */
-	TRACK_PROCESS,	 /* cut: the process, or its program, ended */
-	TRACK_UNFINISHED /* cut: the trace ended */
+	TRACK_ENDED,	  /* by an event */
+	TRACK_OUTER,	  /* a span around it ended */
+	TRACK_LOST,	  /* cut: events were lost behind it */
+	TRACK_PROCESS,	  /* cut: the process, or its program, ended */
+	TRACK_UNFINISHED, /* cut: the trace ended */
+	TRACK_NOT_ENDED	  /* its end will not come: one of its level begins, or ends */
 };
 
 /* A return value other than 0 ends the call that visits, which returns it. */

@@ -94,6 +94,9 @@ static void test_records(void)
 					   .index = EBT_OPERAND_NONE,
 					   .number = 8};
 	spec.arg[2] = constant(1); /* beyond its arguments */
+	spec.caller = spec.arg[1]; /* which cannot be read */
+	regs.ip = 11;
+	regs.sp = 22;
 	struct ebt_usdt_record want = {.head = {.type = EBT_RECORD_USDT,
 						.slot = SLOT,
 						.site = EBT_SPAN_BEGIN,
@@ -105,11 +108,19 @@ static void test_records(void)
 				       .args = 2,
 				       .is_signed = 2,
 				       .missing = 2,
+				       .ip = 11,
+				       .frame = 22,
 				       .arg = {77}};
 	const struct ebt_usdt_record *rec = hit(KEY);
 	ok(rec && !memcmp(rec, &want, sizeof(want)),
 	   "every field, and nothing of old memory; what cannot be read is marked");
 	ok(rec && kernel.reserved == sizeof(*rec), "there is no room for texts");
+	static const uint64_t caller = 4712;
+	spec.caller.size = sizeof(caller);
+	spec.caller.number = (int64_t)(uintptr_t)&caller;
+	rec = hit(KEY);
+	ok(rec && rec->caller == caller && rec->frame == (uintptr_t)&caller,
+	   "the frame is known by where its return address is");
 	spec.args = EBT_USDT_ARGS;
 	for (unsigned i = 0; i < EBT_USDT_ARGS; i++)
 		spec.arg[i] = constant(i);

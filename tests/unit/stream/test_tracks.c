@@ -27,7 +27,7 @@ static int on_end(void *ctx, struct track *t, const struct track_span *s, unsign
 {
 	(void)ctx, (void)depth;
 	sprintf(seen + strlen(seen), "%u:e%u@%u%c%u ", t->number, s->id, (unsigned)end_ns,
-		"=^!x~"[how], (unsigned)(end_ns - s->begin_ns - s->inner_ns));
+		"=^!x~#"[how], (unsigned)(end_ns - s->begin_ns - s->inner_ns));
 	return 0;
 }
 
@@ -172,6 +172,62 @@ static void test_processes(void)
 	done(t);
 }
 
+static int on_level_begin(void *ctx, struct track *t, struct track_span *s, unsigned depth,
+			  const struct ebt_event *ev)
+{
+	(void)ctx, (void)t, (void)s, (void)ev;
+	sprintf(seen + strlen(seen), "b%u ", depth);
+	return 0;
+}
+
+static int on_level_end(void *ctx, struct track *t, const struct track_span *s, unsigned depth,
+			uint64_t end_ns, enum track_end how)
+{
+	(void)ctx, (void)t, (void)s, (void)end_ns;
+	sprintf(seen + strlen(seen), "e%u%c ", depth, "=^!x~#"[how]);
+	return 0;
+}
+
+/* Spans of markers that have levels: digits are begins, letters ends of the level before. */
+static void test_levels(void)
+{
+	static const struct {
+		const char *name, *steps, *want;
+	} rows[] = {
+		{"spans of levels nest", "12ba", "b0 b1 e1= e0= "},
+		{"a begin of an open level ends that, and all inside", "1232",
+		 "b0 b1 b2 e2# e1# b1 "},
+		{"an end of a level ends what is open inside as what will not end", "123a",
+		 "b0 b1 b2 e2# e1# e0= "},
+		{"an end of a level that is not open is dropped", "1c", "b0 "},
+		{"levels whose begins were not seen do no harm", "3c3c2b", "b0 e0= b0 e0= b0 e0= "},
+	};
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		static const struct tracks_visitor v = {.begin = on_level_begin,
+							.end = on_level_end};
+		struct tracks *t = start();
+		tracks_free(t);
+		if (tracks_new(&processes, &v, NULL, &t))
+			abort();
+		*seen = 0;
+		for (const char *c = rows[i].steps; *c; c++) {
+			bool ends = *c >= 'a';
+			uint32_t level = (uint32_t)(ends ? *c - 'a' + 1 : *c - '0');
+			struct ebt_event ev = {.kind = ends ? SE : SB,
+					       .id = marker_id_at(marker_id(3, 0), level),
+					       .ts = 1,
+					       .domain = EBT_NO_DOMAIN,
+					       .tid = 5,
+					       .process = 1,
+					       .pos = EBT_NO_POS};
+			if (tracks_push(t, &ev))
+				abort();
+		}
+		is_str(seen, rows[i].want, rows[i].name);
+		done(t);
+	}
+}
+
 static void test_depth(void)
 {
 	struct tracks *t = start();
@@ -238,6 +294,7 @@ int main(void)
 	      {E, 2, 11, 0, 0}, {E, 1, 12, 0, 0});
 	test_threads();
 	test_processes();
+	test_levels();
 	test_depth();
 	return tap_done();
 }

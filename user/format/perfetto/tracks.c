@@ -203,6 +203,7 @@ const char *perfetto_tracks_cut(enum track_end how)
 		[TRACK_LOST] = "lost",
 		[TRACK_PROCESS] = "process ended",
 		[TRACK_UNFINISHED] = "unfinished",
+		[TRACK_NOT_ENDED] = "its end did not come",
 	};
 	return why[how];
 }

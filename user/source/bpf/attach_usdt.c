@@ -156,6 +156,7 @@ static struct ebt_usdt_spec describe(unsigned request, enum marker_end end,
 
 struct planning {
 	const struct file_usdt *of;
+	struct site_file file;
 	const struct notes *notes;
 	struct elf *elf; /* NULL: its symbols are not known */
 	struct uprobe_site *site;
@@ -213,6 +214,9 @@ static int plan_side(struct planning *p, const struct notes_site *site, unsigned
 	if (p->sites == p->room)
 		return 0;
 	struct ebt_usdt_spec spec = describe(request, end, r, &args);
+	if (r->is_span)
+		spec.caller = site_callers_find(&p->of->env->callers, &p->file, site->offset,
+						p->of->env->messages);
 	return add_site(p, site, &spec);
 }
 
@@ -259,7 +263,10 @@ static int plan(void *state, bool shared, struct attach_plan *ret)
 		return err == -ENOEXEC || err == -EBADMSG ? 0 : err;
 	uint32_t sites = count_sites(asked, &notes);
 	/* Each request may have the same marker. */
-	struct planning p = {.of = u, .notes = &notes, .room = sites * asked->count};
+	struct planning p = {.of = u,
+			     .file = {.fd = u->fd, .path = u->path},
+			     .notes = &notes,
+			     .room = sites * asked->count};
 	p.site = calloc(p.room + 1u, sizeof(*p.site));
 	if (!p.site)
 		err = -ENOMEM;
@@ -268,6 +275,7 @@ static int plan(void *state, bool shared, struct attach_plan *ret)
 	if (p.elf)
 		err = plan_sites(&p);
 	elf_close(p.elf);
+	site_callers_close(&p.file);
 	map_done(&p.reported);
 	notes_done(&notes);
 	ret->site = p.site;

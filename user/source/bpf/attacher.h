@@ -16,6 +16,7 @@
 #include "runtime/inspect.h"
 #include "session/marker_values.h"
 #include "source/bpf/known_notes.h"
+#include "source/bpf/site_callers.h"
 #include "source/bpf/uprobe.h"
 #include "source/bpf/usdt_specs.h"
 
@@ -74,6 +75,7 @@ struct attach_env {
 	unsigned reports;
 	struct known_notes notes;	      /* of files that were attached to */
 	struct usdt_specs specs;	      /* of the user's markers */
+	struct site_callers callers;	      /* of their sites */
 	bool usdt_found[2 * MARKER_REQUESTS]; /* of these, by request and end */
 };
 

@@ -312,6 +312,7 @@ static void bpf_source_free(struct source *base)
 	bpf_counted_done(&s->counted);
 	usdt_events_done(&s->usdt);
 	usdt_specs_done(&s->traced.by.env.specs);
+	site_callers_done(&s->traced.by.env.callers);
 	free(s);
 }
 

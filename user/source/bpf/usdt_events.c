@@ -6,21 +6,32 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "base/map.h"
 #include "session/marker_values.h"
-
-/* A slot in a span's value in the map; above it how many spans with that argument are open. */
-#define SLOT_MASK (MARKER_SLOTS - 1)
-#define ONE_OPEN  MARKER_SLOTS
 
 /* A slot is used again when so many others are free, too: records of two CPUs may be closer in time
  * than the order in which they come. */
 #define SETTLED 64
 
-/* The open spans of one request in one process. */
+/* A call of a function that has begun a span. */
+struct usdt_frame {
+	uint64_t ip, frame, caller; /* as in struct ebt_usdt_record */
+	uint32_t tid;
+};
+
+/* The open spans of one request with one argument, or in one thread. */
+struct usdt_open {
+	uint32_t slot; /* 0: they are those of a thread */
+	uint32_t depth, room;
+	uint32_t beyond;       /* above MARKER_LEVELS, not in `at` */
+	bool was_left;	       /* a span of a thread was taken for one that will not end */
+	bool nests;	       /* it did: one call site begins several spans that nest */
+	struct usdt_frame *at; /* the outermost first */
+};
+
+/* Those of one request in one process. */
 struct usdt_spans {
-	struct map open; /* by the argument */
-	uint32_t *spare; /* a queue of slots that were used: [first_spare, spares) */
+	PTRMAP(struct usdt_open) open; /* by the argument, or by the thread */
+	uint32_t *spare;	       /* a queue of slots that were used: [first_spare, spares) */
 	uint32_t first_spare, spares, room;
 	uint32_t slots; /* the last one that was used */
 };
@@ -36,10 +47,19 @@ void usdt_events_init(struct usdt_events *u, struct session *session,
 	*u = (struct usdt_events){.session = session, .requests = requests};
 }
 
+static void free_open(struct usdt_open *o)
+{
+	free(o->at);
+	free(o);
+}
+
 static void clear(struct usdt_process *p)
 {
 	for (unsigned i = 0; i < p->requests; i++) {
-		map_done(&p->spans[i].open);
+		size_t at = 0;
+		for (struct usdt_open *o; (o = ptrmap_next(&p->spans[i].open, &at));)
+			free_open(o);
+		ptrmap_done(&p->spans[i].open);
 		free(p->spans[i].spare);
 	}
 	free(p->spans);
@@ -96,60 +116,132 @@ static uint32_t take_slot(struct usdt_spans *s)
 	return slot;
 }
 
-/* The slot of a span that begins in *ret; 0: there is none. 0 or -ENOMEM. */
-static int begin_span(struct usdt_spans *s, uint64_t key, uint32_t *ret)
+/*
+ * The frame of a record was entered when the open spans from this one on had been left: they will
+ * not end. One whose begin is of the same call is one of them: the same site in the same frame with
+ * the same caller. A function that only begins spans for its callers has another caller each time;
+ * where these are called in a loop an end shows that they nest.
+ */
+static uint32_t find_left(const struct usdt_open *o, const struct usdt_frame *is)
 {
-	uint64_t *open = map_put(&s->open, key);
-	if (!open)
+	uint32_t from = o->depth;
+	for (uint32_t i = o->depth; i-- > 0;) {
+		const struct usdt_frame *f = &o->at[i];
+		if (f->tid != is->tid)
+			continue;
+		if (f->frame > is->frame)
+			break;
+		bool is_same = f->frame == is->frame;
+		if (f->ip == is->ip && f->caller == is->caller &&
+		    (!is_same || (is->caller && !o->nests)))
+			from = i;
+	}
+	return from;
+}
+
+/* 0 or -ENOMEM. */
+static int begin_span(struct usdt_open *o, const struct usdt_frame *is, uint32_t *ret_level)
+{
+	uint32_t from = find_left(o, is);
+	if (from < o->depth) {
+		o->was_left |= !o->slot;
+		o->depth = from;
+		o->beyond = 0;
+	}
+	*ret_level = MARKER_LEVELS;
+	if (o->depth == MARKER_LEVELS) {
+		o->beyond++;
+		return 0;
+	}
+	if (!array_reserve(o->at, o->room, o->depth))
 		return -ENOMEM;
-	if (!*open)
-		*open = take_slot(s);
-	*ret = (uint32_t)(*open & SLOT_MASK);
-	if (*ret)
-		*open += ONE_OPEN;
-	else
-		map_delete(&s->open, key);
+	o->at[o->depth++] = *is;
+	*ret_level = o->depth;
 	return 0;
 }
 
-static int end_span(struct usdt_spans *s, uint64_t key, uint32_t *ret)
+/* An end in the frame of a begin is of that span; else of the innermost one. 0: there is none. */
+static uint32_t end_span(struct usdt_open *o, const struct usdt_frame *is)
 {
-	uint64_t *open = map_get(&s->open, key);
-	*ret = open ? (uint32_t)(*open & SLOT_MASK) : 0;
-	if (!open)
+	uint32_t level = o->depth;
+	if (o->beyond) {
+		o->beyond--;
+		return MARKER_LEVELS;
+	}
+	for (uint32_t i = o->depth; i-- > 0 && is->caller;)
+		if (o->at[i].tid == is->tid && o->at[i].frame == is->frame) {
+			level = i + 1;
+			break;
+		}
+	o->nests |= !level && o->was_left;
+	o->depth = level ? level - 1 : 0;
+	return level;
+}
+
+/* No span is open any more. 0 or -ENOMEM. */
+static int close_all(struct usdt_spans *s, uint64_t key, struct usdt_open *o)
+{
+	uint32_t slot = o->slot;
+	if (!o->was_left)
+		free_open(ptrmap_remove(&s->open, key));
+	if (!slot)
 		return 0;
-	*open -= ONE_OPEN;
-	if (*open >= ONE_OPEN)
-		return 0;
-	map_delete(&s->open, key);
 	if (!array_reserve(s->spare, s->room, s->spares))
 		return -ENOMEM;
-	s->spare[s->spares++] = *ret;
+	s->spare[s->spares++] = slot;
 	return 0;
 }
 
-/* A begin that no slot is left for, or whose argument could not be read, is an event. */
-static int find_slot(struct usdt_events *u, const struct ebt_usdt_record *rec, unsigned key,
-		     struct ebt_event *ev, uint32_t *ret)
+/* A span with this argument, or of this thread, begins or ends: its slot and level; slot 0, of one
+ * by argument: there is none. 0 or -ENOMEM. */
+static int nest(struct usdt_spans *s, const struct ebt_usdt_record *rec, uint64_t key,
+		bool has_slot, uint32_t tid, uint32_t *ret_slot, uint32_t *ret_level)
 {
-	bool begins = ev->kind == EBT_SPAN_BEGIN;
-	bool is_known = key < rec->args && !(rec->missing >> key & 1);
+	bool begins = rec->head.site == EBT_SPAN_BEGIN, is_new = false;
+	const struct usdt_frame is = {rec->ip, rec->frame, rec->caller, tid};
+	struct usdt_open *o =
+		begins ? ptrmap_make(&s->open, key, &is_new) : ptrmap_get(&s->open, key);
+	if (!o)
+		return begins ? -ENOMEM : 0;
+	if (is_new && has_slot && !(o->slot = take_slot(s))) {
+		free_open(ptrmap_remove(&s->open, key));
+		return 0;
+	}
+	*ret_slot = o->slot;
+	if (begins)
+		return begin_span(o, &is, ret_level);
+	*ret_level = end_span(o, &is);
+	return o->depth ? 0 : close_all(s, key, o);
+}
+
+/* Where the span of the record is in others. A begin that no slot is left for, or whose argument
+ * could not be read, is an event. */
+static int find_span(struct usdt_events *u, const struct ebt_usdt_record *rec, int key,
+		     struct ebt_event *ev, uint32_t *ret_slot, uint32_t *ret_level)
+{
+	bool has_slot = key >= 0;
+	unsigned number = has_slot ? (unsigned)key : 0;
+	bool is_known = !has_slot || (number < rec->args && number < EBT_USDT_ARGS &&
+				      !(rec->missing >> number & 1));
 	struct usdt_spans *s = spans_of(u, ev->process, rec->request);
 	int err = !s	      ? -ENOMEM
 		  : !is_known ? 0
-		  : begins    ? begin_span(s, rec->arg[key], ret)
-			      : end_span(s, rec->arg[key], ret);
-	if (!err && begins && !*ret)
+			      : nest(s, rec, has_slot ? rec->arg[number] : ev->tid, has_slot,
+				     ev->tid, ret_slot, ret_level);
+	if (!err && has_slot && ev->kind == EBT_SPAN_BEGIN && !*ret_slot)
 		ev->kind = EBT_MARKER_HIT;
 	return err;
 }
 
+/* Spans of all levels are called alike, and so is their track. */
 static int set_name(struct usdt_events *u, const struct ebt_event *ev, const char *label)
 {
 	struct processes *ps = &u->session->processes;
-	return processes_user_string(ps, ev->process, ev->id)
-		       ? 0
-		       : processes_set_user_name(ps, ev->process, ev->id, label);
+	uint32_t base = marker_id_base(ev->id);
+	if (processes_user_string(ps, ev->process, ev->id))
+		return 0;
+	int err = processes_set_user_name(ps, ev->process, ev->id, label);
+	return err || base == ev->id ? err : processes_set_user_name(ps, ev->process, base, label);
 }
 
 /* The text of an argument that is one. False: it could not be read. */
@@ -199,16 +291,16 @@ int usdt_events_make(struct usdt_events *u, const struct ebt_usdt_record *rec, s
 	const struct marker_request *request = &u->requests->at[rec->request];
 	bool ends = rec->head.site == EBT_SPAN_END;
 	const struct marker_side *side = &request->side[ends ? MARKER_END : MARKER_BEGIN];
-	uint32_t slot = 0;
+	uint32_t slot = 0, level = 0;
 	int err = 0;
 	if (rec->dropped != u->dropped)
 		clear_all(u);
 	u->dropped = rec->dropped;
 	ev->kind = rec->head.site;
 	ev->domain = EBT_NO_DOMAIN;
-	if (request->is_span && side->key >= 0)
-		err = find_slot(u, rec, (unsigned)side->key, ev, &slot);
-	ev->id = marker_id(rec->request, slot);
+	if (request->is_span)
+		err = find_span(u, rec, side->key, ev, &slot, &level);
+	ev->id = marker_id_at(marker_id(rec->request, slot), level);
 	if (!err)
 		err = set_name(u, ev, request->label);
 	return err ? err : put_values(u, rec, payload, side, ev);

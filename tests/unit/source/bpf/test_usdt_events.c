@@ -142,6 +142,103 @@ static void test_spans(void)
 	       "a begin whose argument could not be read is an event");
 }
 
+struct call {
+	bool begins;
+	uint32_t tid;
+	uint64_t ip, frame, caller;
+};
+
+/* The levels of a span by thread that begins and ends in these calls, up to one of no thread; '-':
+ * of no span. */
+static const char *levels(const struct call *c)
+{
+	static char text[64];
+	size_t n = 0;
+	for (; c->tid && n + 1 < sizeof(text); c++) {
+		struct ebt_event ev = {.process = process, .tid = c->tid, .pos = EBT_NO_POS};
+		make_record(THREAD, c->begins ? EBT_SPAN_BEGIN : EBT_SPAN_END, 0);
+		record.rec.dropped = events.dropped;
+		record.rec.ip = c->ip;
+		record.rec.frame = c->frame;
+		record.rec.caller = c->caller;
+		if (usdt_events_make(&events, &record.rec, 0, &ev))
+			return "error";
+		uint32_t level = marker_id_level(ev.id);
+		text[n++] = level ? (char)('0' + level) : '-';
+	}
+	text[n] = 0;
+	usdt_events_end(&events, process);
+	return text;
+}
+
+static void test_levels(void)
+{
+	static const struct {
+		const char *name, *want;
+		struct call call[12];
+	} rows[] = {
+		{"spans in deeper frames nest",
+		 "123321",
+		 {{1, 9, 5, 90, 7},
+		  {1, 9, 5, 80, 7},
+		  {1, 9, 5, 70, 7},
+		  {0, 9, 6, 70, 7},
+		  {0, 9, 6, 80, 7},
+		  {0, 9, 6, 90, 7}}},
+		{"one that begins in the frame of another, by the same call, is on its level",
+		 "111-",
+		 {{1, 9, 5, 90, 7}, {1, 9, 5, 90, 7}, {0, 9, 6, 90, 7}, {0, 9, 6, 90, 7}}},
+		{"so is one in a frame above it: all inside have been left",
+		 "1232",
+		 {{1, 9, 5, 90, 7}, {1, 9, 5, 80, 8}, {1, 9, 5, 70, 8}, {1, 9, 5, 85, 8}}},
+		{"another call in one frame nests",
+		 "1221",
+		 {{1, 9, 5, 90, 7}, {1, 9, 5, 90, 8}, {0, 9, 6, 90, 9}, {0, 9, 6, 90, 9}}},
+		{"so does another site", "12", {{1, 9, 5, 90, 7}, {1, 9, 4, 90, 7}}},
+		{"and where callers are not known", "12", {{1, 9, 5, 90, 0}, {1, 9, 5, 90, 0}}},
+		{"but a frame above shows it then, too",
+		 "11",
+		 {{1, 9, 5, 80, 0}, {1, 9, 5, 90, 0}}},
+		{"an end in the frame of a begin is of that",
+		 "1231",
+		 {{1, 9, 5, 90, 7}, {1, 9, 5, 80, 7}, {1, 9, 5, 70, 7}, {0, 9, 6, 90, 7}}},
+		{"another thread has its own levels",
+		 "1112",
+		 {{1, 9, 5, 90, 7}, {1, 8, 5, 90, 7}, {0, 8, 6, 90, 7}, {1, 9, 5, 80, 7}}},
+		{"an end that comes all the same shows that a call in a loop nests",
+		 "111--1221",
+		 {{1, 9, 5, 90, 7},
+		  {1, 9, 5, 90, 7},
+		  {0, 9, 6, 90, 8},
+		  {0, 9, 6, 90, 8},
+		  {0, 9, 6, 90, 8},
+		  {1, 9, 5, 90, 7},
+		  {1, 9, 5, 90, 7},
+		  {0, 9, 6, 90, 8},
+		  {0, 9, 6, 90, 8}}},
+	};
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
+		is_str(levels(rows[i].call), rows[i].want, rows[i].name);
+	static struct call many[600];
+	uint32_t wrong = 0;
+	for (uint32_t i = 0; i < 300; i++) {
+		many[i] = (struct call){true, 9, 5, 9000 - i, 7};
+		many[599 - i] = (struct call){false, 9, 6, 9000 - i, 7};
+	}
+	for (uint32_t i = 0; i < 600; i++) {
+		struct ebt_event ev = {.process = process, .tid = 9, .pos = EBT_NO_POS};
+		uint32_t open = i < 300 ? i + 1 : 600 - i;
+		make_record(THREAD, many[i].begins ? EBT_SPAN_BEGIN : EBT_SPAN_END, 0);
+		record.rec.dropped = events.dropped;
+		record.rec.frame = many[i].frame;
+		record.rec.caller = 7;
+		wrong += usdt_events_make(&events, &record.rec, 0, &ev) ||
+			 marker_id_level(ev.id) != (open < MARKER_LEVELS ? open : MARKER_LEVELS);
+	}
+	is(wrong, 0, "levels have a limit, behind which all spans have the highest one");
+	usdt_events_end(&events, process);
+}
+
 /* Against a table of all keys: any order of begins and ends. */
 static void test_model(void)
 {
@@ -202,6 +299,7 @@ int main(void)
 	test_values();
 	test_texts();
 	test_spans();
+	test_levels();
 	test_model();
 	test_specs();
 	usdt_events_done(&events);

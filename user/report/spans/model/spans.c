@@ -352,6 +352,7 @@ static enum span_cut cut_of(const struct span_model *m, const struct open_span *
 		return o->held_one && !o->of.name->recurses ? SPAN_NOT_ENDED : SPAN_CUT_END;
 	case TRACK_OUTER:
 	case TRACK_PROCESS:
+	case TRACK_NOT_ENDED:
 		break;
 	}
 	return SPAN_NOT_ENDED;
