@@ -6,6 +6,7 @@
  * state. All addresses come from the traced program: they are copied from, never trusted.
  */
 #include "counts.bpf.h"
+#include "foreign.bpf.h"
 #include "ocaml_callbacks.bpf.h"
 #include "pause.bpf.h"
 #include "phases.bpf.h"
@@ -19,15 +20,6 @@ struct {
 	__type(key, uint32_t);
 	__type(value, struct ebt_ocaml_runtime);
 } ebt_ocaml SEC(".maps");
-
-/* Hits of shared runtimes by processes that are not traced. */
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_HASH);
-	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__uint(max_entries, 1024);
-	__type(key, uint32_t);
-	__type(value, uint64_t);
-} ebt_foreign SEC(".maps");
 
 /* The data that every hit of a thread needs, cached at the first: one look-up instead of five. */
 struct thread {
@@ -66,20 +58,6 @@ static __always_inline uint16_t read_domain(const struct ebt_ocaml_runtime *r,
 	return id == EBT_NO_DOMAIN ? id : id + r->domain_base;
 }
 
-static __always_inline int is_foreign(uint32_t runtime, uint32_t *ret_slot)
-{
-	uint32_t pid = pidns_current_process();
-	const uint32_t *slot = bpf_map_lookup_elem(&ebt_traced, &pid);
-	if (slot) {
-		*ret_slot = *slot;
-		return 0;
-	}
-	uint64_t *n = bpf_map_lookup_elem(&ebt_foreign, &runtime);
-	if (n)
-		*n += 1;
-	return 1;
-}
-
 /* Nonzero: the hit is not of a traced process. *ret_state: what is kept of the thread, or NULL. */
 static __always_inline int learn(const struct pt_regs *regs, uint64_t cookie,
 				 struct task_struct *task, struct thread *ret,
@@ -95,7 +73,7 @@ static __always_inline int learn(const struct pt_regs *regs, uint64_t cookie,
 	slot = r->slot;
 	uint64_t flag = r->flag;
 	if (slot == EBT_NO_SLOT) {
-		if (is_foreign(key, &slot))
+		if (foreign_find(key, &slot))
 			return 1;
 		if (flag)
 			flag += REGS_IP(regs) - r->site[cookie & 7];

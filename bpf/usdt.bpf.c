@@ -6,6 +6,7 @@
  * copied, never trusted.
  */
 #include "clock.bpf.h"
+#include "foreign.bpf.h"
 #include "operands.bpf.h"
 #include "registers.bpf.h"
 #include "stacks.bpf.h"
@@ -97,15 +98,14 @@ int ebt_usdt(struct pt_regs *regs)
 {
 	uint64_t cookie = bpf_get_attach_cookie(regs);
 	uint32_t key = (uint32_t)cookie;
+	uint32_t slot = (uint32_t)(cookie >> 32);
 	budget_hit(EBT_HITS_MARKER, 0);
+	if (slot & EBT_USDT_SHARED && foreign_find(slot & ~EBT_USDT_SHARED, &slot))
+		return 0;
 	const struct ebt_usdt_spec *spec = bpf_map_lookup_elem(&ebt_usdt_specs, &key);
 	if (!spec)
 		return 0;
-	struct hit h = {.ctx = regs,
-			.spec = spec,
-			.ts = clock_now(),
-			.slot = (uint32_t)(cookie >> 32),
-			.key = key};
+	struct hit h = {.ctx = regs, .spec = spec, .ts = clock_now(), .slot = slot, .key = key};
 	if (stack_wanted(EBT_NUMBERINGS, spec->kind, 0) && !budget_leaves(EBT_NO_POS))
 		stack_emit_c(regs, h.slot, h.ts);
 	if (!spec->texts)

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
  * The attacher for the markers that the user asks for (runtime/marker_requests.h), in files of any
- * program, always one process at a time: others that run the file pay nothing. A site with
- * arguments that cannot be read is reported, once a file, and not attached; nor are more sites of a
- * file than were allowed.
+ * program: others that run the file pay nothing. The file of a program that no other process runs
+ * is probed in all processes at once, so that children are watched from their first moment. A site
+ * with arguments that cannot be read is reported, once a file, and not attached; nor are more sites
+ * of a file than were allowed.
  */
 #include "source/bpf/attach_usdt.h"
 
@@ -11,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/hash.h"
 #include "base/log.h"
@@ -31,12 +33,23 @@ struct file_usdt {
 	pid_t pid;
 	int fd;
 	bool reports; /* what is not attached */
+	bool is_program;
 	char path[REASON_BYTES];
 };
 
 static bool match(const struct runtime_file *what)
 {
 	return what->asked_markers;
+}
+
+/* Another process may have a library mapped, which no list of programs says. */
+static bool is_program(pid_t pid, int fd)
+{
+	char path[32];
+	struct stat file, program;
+	snprintf(path, sizeof(path), "/proc/%d/exe", pid);
+	return !fstat(fd, &file) && !stat(path, &program) && file.st_dev == program.st_dev &&
+	       file.st_ino == program.st_ino;
 }
 
 static int begin(struct attach_env *env, const struct attach_process *process,
@@ -49,7 +62,8 @@ static int begin(struct attach_env *env, const struct attach_process *process,
 				.slot = process->slot,
 				.pid = process->pid,
 				.fd = file->fd,
-				.reports = !attacher_has_reported_of(env, file->map, "usdt")};
+				.reports = !attacher_has_reported_of(env, file->map, "usdt"),
+				.is_program = is_program(process->pid, file->fd)};
 	snprintf(u->path, sizeof(u->path), "%s", file->map->path);
 	*ret_state = u;
 	return 0;
@@ -155,6 +169,7 @@ static struct ebt_usdt_spec describe(unsigned request, enum marker_end end,
 /* ---- the sites of a file ---- */
 
 struct planning {
+	uint32_t slot; /* of cookies */
 	const struct file_usdt *of;
 	struct site_file file;
 	const struct notes *notes;
@@ -193,7 +208,7 @@ static int add_site(struct planning *p, const struct notes_site *from,
 	p->site[p->sites++] = (struct uprobe_site){
 		.offset = from->offset,
 		.semaphore = from->semaphore,
-		.cookie = EBT_USDT_COOKIE(p->of->slot, (uint32_t)key),
+		.cookie = EBT_USDT_COOKIE(p->slot, (uint32_t)key),
 	};
 	return 0;
 }
@@ -252,25 +267,47 @@ static uint32_t count_sites(const struct marker_requests *asked, const struct no
 	return n;
 }
 
+/* A key for the hits of a shared link by processes that are not traced. */
+static int count_foreign(struct attach_env *env, uint32_t *ret_key)
+{
+	static const uint64_t none;
+	*ret_key = ++env->last_key & ~EBT_USDT_SHARED;
+	return env->set(env->ctx, BPF_TABLE_FOREIGN, *ret_key, &none);
+}
+
+static void unplan(struct attach_env *env, uint32_t key)
+{
+	if (key)
+		env->set(env->ctx, BPF_TABLE_FOREIGN, key, NULL);
+}
+
+static bool is_shareable(const void *state)
+{
+	const struct file_usdt *u = state;
+	return u->is_program;
+}
+
 static int plan(void *state, bool shared, struct attach_plan *ret)
 {
 	struct file_usdt *u = state;
 	const struct marker_requests *asked = u->env->plan->markers;
 	struct notes notes;
-	(void)shared;
 	int err = notes_read(u->fd, NULL, &notes);
 	if (err)
 		return err == -ENOEXEC || err == -EBADMSG ? 0 : err;
+	if (shared)
+		err = count_foreign(u->env, &ret->key);
 	uint32_t sites = count_sites(asked, &notes);
 	/* Each request may have the same marker. */
-	struct planning p = {.of = u,
+	struct planning p = {.slot = shared ? EBT_USDT_SHARED | ret->key : u->slot,
+			     .of = u,
 			     .file = {.fd = u->fd, .path = u->path},
 			     .notes = &notes,
 			     .room = sites * asked->count};
 	p.site = calloc(p.room + 1u, sizeof(*p.site));
 	if (!p.site)
 		err = -ENOMEM;
-	else if (!are_too_many(u, sites) && elf_open(u->fd, &p.elf))
+	else if (!err && !are_too_many(u, sites) && elf_open(u->fd, &p.elf))
 		p.elf = NULL;
 	if (p.elf)
 		err = plan_sites(&p);
@@ -308,7 +345,10 @@ const struct attacher attach_usdt = {
 	.match = match,
 	.begin = begin,
 	.update = update,
+	.exclusive = true,
+	.is_shareable = is_shareable,
 	.plan = plan,
+	.unplan = unplan,
 	.survives_exec = survives_exec,
 	.end = free,
 };

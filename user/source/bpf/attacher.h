@@ -62,6 +62,7 @@ struct attach_env {
 	/* Called before a file is shared: false if a process that is not traced runs it, and so
 	 * would pay for the probes. NULL: that does not matter. */
 	bool (*is_ours)(void *ctx, uint64_t dev, uint64_t inode);
+	bool shares_unasked; /* it does not matter, but for an attacher that is exclusive */
 	/* Events that a process's own ring has, too, are left out of links of its own: see
 	 * attacher.set_lean. */
 	bool lean;
@@ -109,9 +110,10 @@ enum attach_when {
 struct attacher {
 	const char *name;
 	enum bpf_probe program;
-	bool in_rings; /* events missed here are in the process's ring, if it has one */
-	bool samples;  /* the process samples for its listeners: before them nothing is missed */
-	bool changes;  /* the result of update() may change: the file is kept open for plan() */
+	bool in_rings;	/* events missed here are in the process's ring, if it has one */
+	bool samples;	/* the process samples for its listeners: before them nothing is missed */
+	bool exclusive; /* a process that is not traced pays for nothing */
+	bool changes;	/* the result of update() may change: the file is kept open for plan() */
 	bool (*match)(const struct runtime_file *what);
 	/* Makes the state for the functions below. 0 or -errno. */
 	int (*begin)(struct attach_env *env, const struct attach_process *process,

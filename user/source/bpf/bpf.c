@@ -408,7 +408,8 @@ static struct attach_env env_of(struct bpf_source *s)
 		.plan = opt,
 		.share = !opt->no_follow && s->counts.multi,
 		/* What a program of ours starts comes and goes too fast for links of its own. */
-		.is_ours = opt->hold || opt->everyone ? NULL : is_ours,
+		.shares_unasked = opt->hold,
+		.is_ours = opt->everyone ? NULL : is_ours,
 		.stacks = opt->stacks && (bpf_kernel_features(s->kernel) >> BPF_STACKS & 1),
 		.absent = s->absent,
 	};

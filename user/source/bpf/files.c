@@ -39,7 +39,7 @@ static void share(struct bpf_links *l, struct attach_env *env, struct attachment
 {
 	struct stat st;
 	if (env->share && a->by->is_shareable && a->by->is_shareable(a->state) && !fstat(file, &st))
-		a->shared = bpf_links_share(l, env, st.st_dev, st.st_ino);
+		a->shared = bpf_links_share(l, env, a->by, st.st_dev, st.st_ino);
 	a->cuts = a->shared ? a->shared->cuts : 0;
 }
 
@@ -597,7 +597,8 @@ bool bpf_files_probed(const struct bpf_scanner *by, const struct bpf_files *f, u
 			const struct bpf_file *file = &f->file[i];
 			const struct attachment *a = &file->at[k];
 			bool has = a->by && (a->link.fd >= 0 || a->shared || a->by->changes);
-			if (has && !bpf_links_cover(&by->links, file->dev, file->inode, born_ns))
+			if (has &&
+			    !bpf_links_cover(&by->links, a->by, file->dev, file->inode, born_ns))
 				return true;
 		}
 	return false;
@@ -607,7 +608,7 @@ int bpf_scanner_would_probe(const struct bpf_scanner *by, uint64_t dev, uint64_t
 			    uint64_t born_ns)
 {
 	int has = inspect_has_probes(by->inspect, dev, inode, by->env.plan->allocs);
-	return has > 0 ? !bpf_links_cover(&by->links, dev, inode, born_ns) : has;
+	return has > 0 ? !bpf_links_cover(&by->links, NULL, dev, inode, born_ns) : has;
 }
 
 /* Whether a file has something to be probed, or may have, that is not. */

@@ -7,9 +7,11 @@
 #include "base/clock.h"
 #include "base/log.h"
 
-#define MAX_IDLE	  256 /* open links without users */
-#define MAX_FOREIGN_PER_S 10000
-#define CHECK_FOREIGN_NS  1000000000ull
+#define MAX_IDLE	    256 /* open links without users */
+#define MAX_FOREIGN_PER_S   10000
+#define MAX_EXCLUSIVE_PER_S 100 /* where they are not known to be others */
+#define CHECK_FOREIGN_NS    1000000000ull
+
 void bpf_links_drop(struct attach_env *env, const struct attacher *by, struct attach_plan *plan)
 {
 	free(plan->site);
@@ -81,10 +83,16 @@ bool bpf_links_check(struct bpf_links *l, struct attach_env *env, struct bpf_lin
 	return false;
 }
 
-static struct bpf_shared *find(const struct bpf_links *l, uint64_t dev, uint64_t inode)
+static uint64_t key_of(const struct attacher *by, uint64_t dev, uint64_t inode)
 {
-	struct bpf_shared *sh = ptrmap_get(&l->shared, hash_file(dev, inode));
-	return sh && sh->inode == inode && sh->dev == dev ? sh : NULL;
+	return hash_u64(hash_file(dev, inode), (uintptr_t)by);
+}
+
+static struct bpf_shared *find(const struct bpf_links *l, const struct attacher *by, uint64_t dev,
+			       uint64_t inode)
+{
+	struct bpf_shared *sh = ptrmap_get(&l->shared, key_of(by, dev, inode));
+	return sh && sh->inode == inode && sh->dev == dev && sh->by == by ? sh : NULL;
 }
 
 static void remove_idle(struct bpf_links *l, struct bpf_shared *sh)
@@ -100,7 +108,7 @@ static void put_idle(struct bpf_links *l, struct attach_env *env, struct bpf_sha
 		struct bpf_shared *first = l->first_idle;
 		remove_idle(l, first);
 		bpf_links_close(l, env, &first->link);
-		free(ptrmap_remove(&l->shared, hash_file(first->dev, first->inode)));
+		free(ptrmap_remove(&l->shared, key_of(first->by, first->dev, first->inode)));
 	}
 	sh->prev_idle = l->last_idle;
 	sh->next_idle = NULL;
@@ -109,13 +117,14 @@ static void put_idle(struct bpf_links *l, struct attach_env *env, struct bpf_sha
 	l->idles++;
 }
 
-static struct bpf_shared *add(struct bpf_links *l, struct attach_env *env, uint64_t dev,
-			      uint64_t inode)
+static struct bpf_shared *add(struct bpf_links *l, struct attach_env *env,
+			      const struct attacher *by, uint64_t dev, uint64_t inode)
 {
 	bool is_new;
-	struct bpf_shared *sh = ptrmap_make(&l->shared, hash_file(dev, inode), &is_new);
+	struct bpf_shared *sh = ptrmap_make(&l->shared, key_of(by, dev, inode), &is_new);
 	if (!sh || !is_new) /* another file has the same key */
 		return NULL;
+	sh->by = by;
 	sh->dev = dev;
 	sh->inode = inode;
 	sh->link.fd = -1;
@@ -123,14 +132,15 @@ static struct bpf_shared *add(struct bpf_links *l, struct attach_env *env, uint6
 	return sh;
 }
 
-struct bpf_shared *bpf_links_share(struct bpf_links *l, struct attach_env *env, uint64_t dev,
-				   uint64_t inode)
+struct bpf_shared *bpf_links_share(struct bpf_links *l, struct attach_env *env,
+				   const struct attacher *by, uint64_t dev, uint64_t inode)
 {
-	struct bpf_shared *sh = find(l, dev, inode);
+	struct bpf_shared *sh = find(l, by, dev, inode);
 	if (!sh) {
-		sh = add(l, env, dev, inode);
+		bool asks = env->is_ours && (by->exclusive || !env->shares_unasked);
+		sh = add(l, env, by, dev, inode);
 		/* Asked once: the answer may need a scan of all processes. */
-		if (sh && env->is_ours && !env->is_ours(env->ctx, dev, inode))
+		if (sh && asks && !env->is_ours(env->ctx, dev, inode))
 			sh->gone_ns = now_ns();
 	}
 	if (!sh || sh->gone_ns)
@@ -155,10 +165,36 @@ void bpf_links_unshare(struct bpf_links *l, struct attach_env *env, struct bpf_s
 	sh->gone_ns = now_ns;
 }
 
-bool bpf_links_cover(const struct bpf_links *l, uint64_t dev, uint64_t inode, uint64_t born_ns)
+static bool covers(const struct bpf_shared *sh, uint64_t born_ns)
 {
-	const struct bpf_shared *sh = find(l, dev, inode);
 	return sh && sh->link.fd >= 0 && sh->since_ns <= born_ns;
+}
+
+bool bpf_links_cover(const struct bpf_links *l, const struct attacher *by, uint64_t dev,
+		     uint64_t inode, uint64_t born_ns)
+{
+	bool any = false;
+	if (by)
+		return covers(find(l, by, dev, inode), born_ns);
+	for (unsigned i = 0; i < ATTACHERS; i++) {
+		const struct bpf_shared *sh = find(l, attachers[i], dev, inode);
+		if (sh && !covers(sh, born_ns))
+			return false;
+		any |= sh != NULL;
+	}
+	return any;
+}
+
+/* Untraced processes have hit a link `hits` times in this time. */
+static bool is_too_foreign(const struct attach_env *env, const struct bpf_shared *sh, uint64_t hits,
+			   uint64_t seconds)
+{
+	uint64_t most = sh->by->exclusive ? MAX_EXCLUSIVE_PER_S : MAX_FOREIGN_PER_S;
+	if (hits > most * seconds)
+		return true;
+	/* A child that was born while no slot was free is found later. */
+	return hits && sh->by->exclusive && env->is_ours &&
+	       !env->is_ours(env->ctx, sh->dev, sh->inode);
 }
 
 void bpf_links_check_foreign(struct bpf_links *l, struct attach_env *env, uint64_t now_ns)
@@ -171,15 +207,16 @@ void bpf_links_check_foreign(struct bpf_links *l, struct attach_env *env, uint64
 		if (sh->link.fd < 0 || passed < CHECK_FOREIGN_NS || !l->foreign)
 			continue;
 		uint64_t n = l->foreign(l->ctx, sh->link.key);
-		bool many = sh->checked_ns &&
-			    (n - sh->foreign) > MAX_FOREIGN_PER_S * (passed / CHECK_FOREIGN_NS);
+		bool many = (sh->checked_ns || sh->by->exclusive) &&
+			    is_too_foreign(env, sh, n - sh->foreign, passed / CHECK_FOREIGN_NS);
 		sh->foreign = n;
 		sh->checked_ns = now_ns;
 		if (!many)
 			continue;
 		messages_at(env->messages, LOG_NORMAL,
-			    "other processes run a probed file, too, and often: from now on "
-			    "each process is probed by itself");
+			    "other processes run a probed file, too%s: from now on each process is "
+			    "probed by itself",
+			    sh->by->exclusive ? "" : ", and often");
 		bpf_links_unshare(l, env, sh, now_ns);
 	}
 }

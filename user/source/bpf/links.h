@@ -10,7 +10,7 @@
 #define SOURCE_BPF_LINKS_H
 
 #include "base/ptrmap.h"
-#include "source/bpf/attacher.h"
+#include "source/bpf/attachers.h"
 #include "source/bpf/link_keeper.h"
 
 struct bpf_links {
@@ -28,7 +28,7 @@ struct bpf_links {
 	void *ctx;
 	uint32_t sites;				   /* attached now */
 	uint32_t closes;			   /* links that were closed */
-	PTRMAP(struct bpf_shared) shared;	   /* by hash_file() */
+	PTRMAP(struct bpf_shared) shared;	   /* by file and attacher */
 	struct bpf_shared *first_idle, *last_idle; /* those without users, longest ago first */
 	uint32_t idles;
 };
@@ -39,6 +39,7 @@ struct bpf_link {
 	uint32_t key; /* of its plan */
 };
 struct bpf_shared {
+	const struct attacher *by;
 	uint64_t dev, inode;
 	struct bpf_link link;
 	uint64_t since_ns; /* its probes are in place */
@@ -49,8 +50,10 @@ struct bpf_shared {
 	uint64_t foreign, checked_ns;
 	uint64_t held_ns; /* when its probes were found in place last */
 };
-/* True if a shared link has probed the file in all processes since before born_ns. */
-bool bpf_links_cover(const struct bpf_links *l, uint64_t dev, uint64_t inode, uint64_t born_ns);
+/* True if a shared link of the attacher has probed the file in all processes since before born_ns.
+ * by: NULL: one has, of each attacher that can share it. */
+bool bpf_links_cover(const struct bpf_links *l, const struct attacher *by, uint64_t dev,
+		     uint64_t inode, uint64_t born_ns);
 /* Plans a link: 0, or -errno with nothing planned. The plan is either attached or dropped. */
 int bpf_links_plan(struct attach_env *env, const struct attacher *by, void *state, bool shared,
 		   struct attach_plan *ret);
@@ -70,12 +73,13 @@ bool bpf_links_check(struct bpf_links *l, struct attach_env *env, struct bpf_lin
 /* Closes a shared link for good. */
 void bpf_links_unshare(struct bpf_links *l, struct attach_env *env, struct bpf_shared *sh,
 		       uint64_t now_ns);
-/* Closes shared links that untraced processes hit too often. Called periodically. */
+/* Closes shared links that untraced processes hit too often, or, of an attacher that is exclusive,
+ * at all. Called periodically. */
 void bpf_links_check_foreign(struct bpf_links *l, struct attach_env *env, uint64_t now_ns);
 /* The shared link of a file, added if there is none (then link.fd < 0: not attached); adds a user.
  * NULL: the file is not shared any more, or no memory. */
-struct bpf_shared *bpf_links_share(struct bpf_links *l, struct attach_env *env, uint64_t dev,
-				   uint64_t inode);
+struct bpf_shared *bpf_links_share(struct bpf_links *l, struct attach_env *env,
+				   const struct attacher *by, uint64_t dev, uint64_t inode);
 /* Removes a user. */
 void bpf_links_leave(struct bpf_links *l, struct attach_env *env, struct bpf_shared *sh);
 void bpf_links_close_shared(struct bpf_links *l, struct attach_env *env); /* when no user is left */

@@ -365,8 +365,8 @@ static void judge(struct bpf_traced *t, const struct bpf_process *proc)
 	if (fd < 0)
 		return;
 	if (!inspect_peek(t->by.inspect, fd, &in)) {
-		bool covered =
-			bpf_links_cover(&t->by.links, proc->exe_dev, proc->exe_inode, UINT64_MAX);
+		bool covered = bpf_links_cover(&t->by.links, NULL, proc->exe_dev, proc->exe_inode,
+					       UINT64_MAX);
 		exec_holder_judge(t->holder, fd,
 				  in.markers || (in.alloc_markers && t->by.env.plan->allocs) ||
 					  (in.runtime.language && !covered));

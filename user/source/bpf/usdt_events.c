@@ -34,6 +34,9 @@ struct usdt_spans {
 	uint32_t *spare;	       /* a queue of slots that were used: [first_spare, spares) */
 	uint32_t first_spare, spares, room;
 	uint32_t slots; /* the last one that was used */
+	/* Ends were in the call that the begin was in, or in another one. Of functions that only
+	 * pass the markers for their callers it is not known whether these have been left. */
+	bool together, apart;
 };
 
 struct usdt_process {
@@ -117,32 +120,31 @@ static uint32_t take_slot(struct usdt_spans *s)
 }
 
 /*
- * The frame of a record was entered when the open spans from this one on had been left: they will
- * not end. One whose begin is of the same call is one of them: the same site in the same frame with
- * the same caller. A function that only begins spans for its callers has another caller each time;
- * where these are called in a loop an end shows that they nest.
+ * The first of the open spans whose functions had been left when this begin's was entered: they will
+ * not end. Where begins and ends are in one function its call is there as long as the span is open,
+ * unless an error has left it: then another one is in its place, or above it.
  */
-static uint32_t find_left(const struct usdt_open *o, const struct usdt_frame *is)
+static uint32_t find_left(const struct usdt_spans *s, const struct usdt_open *o,
+			  const struct usdt_frame *is)
 {
 	uint32_t from = o->depth;
-	for (uint32_t i = o->depth; i-- > 0;) {
+	for (uint32_t i = o->depth; i-- > 0 && s->together && !s->apart;) {
 		const struct usdt_frame *f = &o->at[i];
+		bool is_same = f->frame == is->frame && f->caller == is->caller;
 		if (f->tid != is->tid)
 			continue;
-		if (f->frame > is->frame)
+		if (f->frame > is->frame || (is_same && f->ip != is->ip))
 			break;
-		bool is_same = f->frame == is->frame;
-		if (f->ip == is->ip && f->caller == is->caller &&
-		    (!is_same || (is->caller && !o->nests)))
-			from = i;
+		from = i;
 	}
 	return from;
 }
 
 /* 0 or -ENOMEM. */
-static int begin_span(struct usdt_open *o, const struct usdt_frame *is, uint32_t *ret_level)
+static int begin_span(const struct usdt_spans *s, struct usdt_open *o, const struct usdt_frame *is,
+		      uint32_t *ret_level)
 {
-	uint32_t from = find_left(o, is);
+	uint32_t from = find_left(s, o, is);
 	if (from < o->depth) {
 		o->was_left |= !o->slot;
 		o->depth = from;
@@ -160,20 +162,23 @@ static int begin_span(struct usdt_open *o, const struct usdt_frame *is, uint32_t
 	return 0;
 }
 
-/* An end in the frame of a begin is of that span; else of the innermost one. 0: there is none. */
-static uint32_t end_span(struct usdt_open *o, const struct usdt_frame *is)
+/* An end in the call of a begin is of that span; else of the innermost one. 0: there is none. */
+static uint32_t end_span(struct usdt_spans *s, struct usdt_open *o, const struct usdt_frame *is)
 {
 	uint32_t level = o->depth;
+	bool is_found = false;
 	if (o->beyond) {
 		o->beyond--;
 		return MARKER_LEVELS;
 	}
-	for (uint32_t i = o->depth; i-- > 0 && is->caller;)
-		if (o->at[i].tid == is->tid && o->at[i].frame == is->frame) {
-			level = i + 1;
-			break;
-		}
-	o->nests |= !level && o->was_left;
+	for (uint32_t i = o->depth; i-- > 0 && is->caller && !is_found;) {
+		const struct usdt_frame *f = &o->at[i];
+		is_found = f->tid == is->tid && f->frame == is->frame && f->caller == is->caller;
+		level = is_found ? i + 1 : level;
+	}
+	s->together |= is_found;
+	/* One that comes all the same shows that a span had not been left. */
+	s->apart |= level ? !is_found : o->was_left;
 	o->depth = level ? level - 1 : 0;
 	return level;
 }
@@ -209,8 +214,8 @@ static int nest(struct usdt_spans *s, const struct ebt_usdt_record *rec, uint64_
 	}
 	*ret_slot = o->slot;
 	if (begins)
-		return begin_span(o, &is, ret_level);
-	*ret_level = end_span(o, &is);
+		return begin_span(s, o, &is, ret_level);
+	*ret_level = end_span(s, o, &is);
 	return o->depth ? 0 : close_all(s, key, o);
 }
 

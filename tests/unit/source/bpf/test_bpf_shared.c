@@ -83,11 +83,11 @@ static void test_room(void)
 {
 	struct bpf_links l = {.attach = attach, .foreign = foreign};
 	struct attach_env env = {.plan = &usual};
-	struct bpf_shared *used = bpf_links_share(&l, &env, 1, 1), *last = NULL;
+	struct bpf_shared *used = bpf_links_share(&l, &env, &by, 1, 1), *last = NULL;
 	is(bpf_links_open(&l, &env, &by, NULL, -1, 0, 0, &used->link), 3, "a shared link is made");
 	unplanned = 0;
 	for (uint64_t inode = 2; inode < 1000; inode++) {
-		last = bpf_links_share(&l, &env, 1, inode);
+		last = bpf_links_share(&l, &env, &by, 1, inode);
 		if (!last || bpf_links_open(&l, &env, &by, NULL, -1, 0, 0, &last->link) != 3)
 			break;
 		if (inode > USED)
@@ -97,17 +97,17 @@ static void test_room(void)
 	is(l.shared.words.count, USED + 256, "all in use are kept, and some that nobody uses");
 	is(unplanned, 999 - USED - 256, "the others are closed");
 	is(l.sites, 3 * l.shared.words.count, "with their sites");
-	ok(bpf_links_cover(&l, 1, 1, UINT64_MAX), "the one in use is kept");
-	ok(!bpf_links_cover(&l, 1, USED + 1, UINT64_MAX),
+	ok(bpf_links_cover(&l, &by, 1, 1, UINT64_MAX), "the one in use is kept");
+	ok(!bpf_links_cover(&l, &by, 1, USED + 1, UINT64_MAX),
 	   "the one that was used longest ago is not");
 	uint64_t kept = 999 - 255;
-	struct bpf_shared *again = bpf_links_share(&l, &env, 1, kept);
+	struct bpf_shared *again = bpf_links_share(&l, &env, &by, 1, kept);
 	ok(again && again->link.fd >= 0 && l.idles == 255, "one that is used again is found");
 	bpf_links_leave(&l, &env, again);
-	for (struct bpf_shared *sh = bpf_links_share(&l, &env, 1, 2); sh->users;)
+	for (struct bpf_shared *sh = bpf_links_share(&l, &env, &by, 1, 2); sh->users;)
 		bpf_links_leave(&l, &env, sh);
-	ok(bpf_links_cover(&l, 1, kept, UINT64_MAX) &&
-		   !bpf_links_cover(&l, 1, kept + 1, UINT64_MAX),
+	ok(bpf_links_cover(&l, &by, 1, kept, UINT64_MAX) &&
+		   !bpf_links_cover(&l, &by, 1, kept + 1, UINT64_MAX),
 	   "and was not used longest ago then");
 	log_level = LOG_QUIET; /* it is said once a file */
 	hits = 1000;
@@ -117,9 +117,46 @@ static void test_room(void)
 	ok(used->link.fd >= 0, "others hit it, and nobody has counted a second of that");
 	bpf_links_check_foreign(&l, &env, 6000000000ull);
 	ok(used->link.fd < 0 && used->gone_ns, "others hit it too often: it is closed");
-	ok(!bpf_links_share(&l, &env, 1, 1), "and not made again");
+	ok(!bpf_links_share(&l, &env, &by, 1, 1), "and not made again");
 	bpf_links_close_shared(&l, &env);
 	is(l.sites, 0, "no site is left");
+}
+
+static bool are_ours;
+
+static bool is_ours(void *ctx, uint64_t dev, uint64_t inode)
+{
+	(void)ctx, (void)dev, (void)inode;
+	return are_ours;
+}
+
+/* Of an attacher for which no other process may pay. */
+static void test_exclusive(void)
+{
+	static const struct attacher alone = {
+		.name = "exclusive", .plan = plan, .unplan = unplan, .exclusive = true};
+	struct bpf_links l = {.attach = attach, .foreign = foreign};
+	struct attach_env env = {.plan = &usual, .is_ours = is_ours, .shares_unasked = true};
+	are_ours = false;
+	ok(!bpf_links_share(&l, &env, &alone, 1, 1), "a file that others run is not shared");
+	ok(bpf_links_share(&l, &env, &by, 1, 1), "by another attacher it is");
+	are_ours = true;
+	struct bpf_shared *sh = bpf_links_share(&l, &env, &alone, 1, 2);
+	is(sh ? bpf_links_open(&l, &env, &alone, NULL, -1, 0, 0, &sh->link) : 0, 3,
+	   "one that no other runs is");
+	ok(bpf_links_cover(&l, &alone, 1, 2, UINT64_MAX) &&
+		   !bpf_links_cover(&l, &by, 1, 2, UINT64_MAX),
+	   "for that attacher alone");
+	hits = 10;
+	bpf_links_check_foreign(&l, &env, 5000000000ull);
+	ok(sh && sh->link.fd >= 0, "hits before a child is known are not those of others");
+	are_ours = false;
+	bpf_links_check_foreign(&l, &env, 6000000000ull);
+	ok(sh && sh->link.fd >= 0, "without a hit nobody pays");
+	hits++;
+	bpf_links_check_foreign(&l, &env, 7000000000ull);
+	ok(sh && sh->link.fd < 0, "the first hit of another process ends it");
+	bpf_links_close_shared(&l, &env);
 }
 
 /* Of a program that came and went its path is left. */
@@ -185,7 +222,8 @@ int main(void)
 	is(bpf_unseen_unknown(&t.unseen), 0, "and is not unknown any more");
 	struct inspect *inspect = t.by.inspect;
 	t.by.links.attach = attach;
-	struct bpf_shared *shared = bpf_links_share(&t.by.links, &t.by.env, st.st_dev, st.st_ino);
+	struct bpf_shared *shared =
+		bpf_links_share(&t.by.links, &t.by.env, attachers[0], st.st_dev, st.st_ino);
 	is(life_from(50, NULL), 50, "a process of a file that is not probed was not watched");
 	is(bpf_links_open(&t.by.links, &t.by.env, &by, NULL, fd, 0, 0, &shared->link), 3,
 	   "the file is probed in all processes");
@@ -197,5 +235,6 @@ int main(void)
 	bpf_traced_done(&t);
 	inspect_free(inspect);
 	test_room();
+	test_exclusive();
 	return tap_done();
 }

@@ -171,6 +171,15 @@ static const char *levels(const struct call *c)
 	return text;
 }
 
+#define B(frame, caller)               \
+	{                              \
+		1, 9, 5, frame, caller \
+	}
+#define E(frame, caller)               \
+	{                              \
+		0, 9, 6, frame, caller \
+	}
+
 static void test_levels(void)
 {
 	static const struct {
@@ -179,43 +188,35 @@ static void test_levels(void)
 	} rows[] = {
 		{"spans in deeper frames nest",
 		 "123321",
-		 {{1, 9, 5, 90, 7},
-		  {1, 9, 5, 80, 7},
-		  {1, 9, 5, 70, 7},
-		  {0, 9, 6, 70, 7},
-		  {0, 9, 6, 80, 7},
-		  {0, 9, 6, 90, 7}}},
+		 {B(90, 7), B(80, 7), B(70, 7), E(70, 7), E(80, 7), E(90, 7)}},
 		{"one that begins in the frame of another, by the same call, is on its level",
-		 "111-",
-		 {{1, 9, 5, 90, 7}, {1, 9, 5, 90, 7}, {0, 9, 6, 90, 7}, {0, 9, 6, 90, 7}}},
-		{"so is one in a frame above it: all inside have been left",
-		 "1232",
-		 {{1, 9, 5, 90, 7}, {1, 9, 5, 80, 8}, {1, 9, 5, 70, 8}, {1, 9, 5, 85, 8}}},
-		{"another call in one frame nests",
-		 "1221",
-		 {{1, 9, 5, 90, 7}, {1, 9, 5, 90, 8}, {0, 9, 6, 90, 9}, {0, 9, 6, 90, 9}}},
-		{"so does another site", "12", {{1, 9, 5, 90, 7}, {1, 9, 4, 90, 7}}},
-		{"and where callers are not known", "12", {{1, 9, 5, 90, 0}, {1, 9, 5, 90, 0}}},
-		{"but a frame above shows it then, too",
-		 "11",
-		 {{1, 9, 5, 80, 0}, {1, 9, 5, 90, 0}}},
-		{"an end in the frame of a begin is of that",
-		 "1231",
-		 {{1, 9, 5, 90, 7}, {1, 9, 5, 80, 7}, {1, 9, 5, 70, 7}, {0, 9, 6, 90, 7}}},
-		{"another thread has its own levels",
+		 "11111",
+		 {B(90, 7), E(90, 7), B(90, 7), B(90, 7), E(90, 7)}},
+		{"so is one in a frame above it, or by another call: all inside have been left",
+		 "1112321",
+		 {B(90, 7), E(90, 7), B(90, 7), B(80, 8), B(70, 8), B(80, 9), B(90, 6)}},
+		{"another site in one call nests",
 		 "1112",
-		 {{1, 9, 5, 90, 7}, {1, 8, 5, 90, 7}, {0, 8, 6, 90, 7}, {1, 9, 5, 80, 7}}},
-		{"an end that comes all the same shows that a call in a loop nests",
-		 "111--1221",
-		 {{1, 9, 5, 90, 7},
-		  {1, 9, 5, 90, 7},
-		  {0, 9, 6, 90, 8},
-		  {0, 9, 6, 90, 8},
-		  {0, 9, 6, 90, 8},
-		  {1, 9, 5, 90, 7},
-		  {1, 9, 5, 90, 7},
-		  {0, 9, 6, 90, 8},
-		  {0, 9, 6, 90, 8}}},
+		 {B(90, 7), E(90, 7), B(90, 7), {1, 9, 4, 90, 7}}},
+		{"an end in the call of a begin is of that",
+		 "1231",
+		 {B(90, 7), B(80, 7), B(70, 7), E(90, 7)}},
+		{"another thread has its own levels",
+		 "111112",
+		 {B(90, 7), E(90, 7), B(90, 7), {1, 8, 5, 90, 7}, {0, 8, 6, 90, 7}, B(80, 7)}},
+		{"before the first end it is not known whether both are in one function",
+		 "12",
+		 {B(90, 7), B(90, 7)}},
+		{"where they are not, all nest",
+		 "1112332",
+		 {B(90, 7), E(90, 8), B(90, 7), B(90, 7), B(90, 7), E(90, 8), E(90, 8)}},
+		{"and where callers are not known",
+		 "1112",
+		 {B(90, 0), E(90, 0), B(90, 0), B(90, 0)}},
+		{"an end that comes all the same shows that spans had not been left",
+		 "11111--12",
+		 {B(90, 7), E(90, 7), B(90, 7), B(95, 7), E(95, 7), E(90, 7), E(90, 7), B(90, 7),
+		  B(95, 7)}},
 	};
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
 		is_str(levels(rows[i].call), rows[i].want, rows[i].name);

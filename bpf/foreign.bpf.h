@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
+/*
+ * Which process a hit is of, where one link probes a file in all processes that run it; and how
+ * often those hit it that are not traced, which pay for nothing.
+ */
+#ifndef EBT_FOREIGN_BPF_H
+#define EBT_FOREIGN_BPF_H
+
+#include "channel.bpf.h"
+
+/* By the key of the link. The tracer sets the size before it loads this. */
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, 1024);
+	__type(key, uint32_t);
+	__type(value, uint64_t);
+} ebt_foreign __weak SEC(".maps");
+
+/* Nonzero: the process is not traced, which is counted. */
+static __always_inline int foreign_find(uint32_t key, uint32_t *ret_slot)
+{
+	uint32_t pid = pidns_current_process();
+	const uint32_t *slot = bpf_map_lookup_elem(&ebt_traced, &pid);
+	if (slot) {
+		*ret_slot = *slot;
+		return 0;
+	}
+	uint64_t *n = bpf_map_lookup_elem(&ebt_foreign, &key);
+	if (n)
+		*n += 1;
+	return 1;
+}
+
+#endif
