@@ -192,6 +192,24 @@ is "$(cat "$TMP/left.chrome")" "b,b,e,enot_ended,b,enot_ended,b,e,b,enot_ended,b
 	"a timeline ends them where the next begins, and says why, once it is known that they are of one function"
 is "$(left outer)" "[6,0,0,0]" "spans that one call in a loop begins, and another ends, nest"
 
+# A span that hangs is found while it is open.
+mkdir "$TMP/hung"
+start hung "$prog"
+alone "$O/ebtrace" -v -o "$TMP/hung/run.ebt" -p "${pid[hung]}" -U 'operands:outer_begin~operands:outer_end' --trigger 'operands:outer*>50ms' \
+	--after 100ms --max 0 2>"$TMP/hung.log" &
+tracer[hung]=$!
+wait_for grep -qs 'attached to [1-9]' "$TMP/hung.log"
+say hung t b
+wait_for grep -qs "open operands:outer_begin~operands:outer_end of 150.000 ms in process ${pid[hung]}, " "$TMP/hung.log"
+ok $? "a span that is open for longer than --trigger and --after have is captured while it is open"
+is "$("$O/ebtrace" -q -f ndjson "$TMP/hung/run.1.ebt" | jq -c 'select(.kind | . and startswith("span")) | [.kind, .arg0]' | tail -1)" '["span_begin",1]' \
+	"its begin is in the capture"
+say hung x
+sleep 0.3
+finish hung
+is "$(cd "$TMP/hung" && echo *)" "run.1.ebt run.2.ebt" "when it has ended there is another one, and of short spans there is none"
+is "$("$O/ebtrace" info --json "$TMP/hung/run.2.ebt" | jq '.trigger | .end_ns - .begin_ns > 200000000')" true "with its length"
+
 # Children: of before, of later, of an exec; those that no probe sees in time are reported.
 start family "$prog"
 say family d

@@ -8,6 +8,7 @@
  *   k  three spans by argument, begun here and ended by another thread, in another order
  *   l  spans that an error leaves: of a function, of one that calls itself, by an argument
  *   n  three spans that one call in a loop begins and another ends, twice
+ *   b  begins such a span, which x ends
  *   c  a child passes those of registers, and ends
  *   d  a child passes them when the signal USR1 comes, and ends
  *   e  calls exec of the same program
@@ -234,6 +235,8 @@ static void obey(int c, char **argv)
 		in_thread(other_keys);
 	} else if (c == 'l') {
 		leave();
+	} else if (c == 'b' || c == 'x') {
+		outer(c == 'b');
 	} else if (c == 'n') {
 		nest();
 		nest();

@@ -99,9 +99,10 @@ static void report_capture(const struct files *f, const struct trigger_capture *
 	if (c->is_cut)
 		snprintf(cut, sizeof(cut), "; it lacks the first %.0f ms: try --trigger-memory",
 			 ms(c->kept_ns - c->from_ns));
-	complain("%s: %s of %.3f ms in %sprocess %u%s, %" PRIu64 " event%s%s", f->path, h->span,
-		 ms(h->ns), domain, processes_pid(&f->session->processes, h->process), more,
-		 c->events, plural(c->events), cut);
+	complain("%s: %s%s of %.3f ms in %sprocess %u%s, %" PRIu64 " event%s%s", f->path,
+		 h->is_open ? "open " : "", h->span, ms(h->ns), domain,
+		 processes_pid(&f->session->processes, h->process), more, c->events,
+		 plural(c->events), cut);
 }
 
 static int close_file(void *ctx, const struct trigger_capture *c, int err)

@@ -17,9 +17,10 @@
 struct entry {
 	struct entry *prev, *next; /* in order of time */
 	struct ebt_event begin;
-	uint32_t tid;  /* that holds its lane's time at its begin */
-	bool is_pause; /* one begins with it */
-	bool may_hit;  /* some rule is about it */
+	uint32_t tid;	/* that holds its lane's time at its begin */
+	bool is_pause;	/* one begins with it */
+	bool may_hit;	/* some rule is about it */
+	bool was_found; /* while it was open */
 };
 
 /* A lane that has had a phase. */
@@ -121,6 +122,7 @@ static void check(struct span_watch *w, const struct entry *e, const struct trac
 		.begin_ns = end_ns - n->ns,
 		.end_ns = end_ns,
 		.ns = length_for(r, n),
+		.was_found = e->was_found,
 	};
 	snprintf(w->hit->span, sizeof(w->hit->span), "%s", name);
 }
@@ -221,6 +223,49 @@ int span_watch_push(struct span_watch *w, const struct ebt_event *ev, struct spa
 		err = tracks_push(w->tracks, ev);
 	w->hit = NULL;
 	return err ? err : w->has_hit;
+}
+
+/* The rule that has found an open span at this moment, with the smallest limit; NULL: none. */
+static const struct span_rule *overdue_rule(const struct span_watch *w, const struct entry *e,
+					    uint64_t now_ns, uint64_t beyond_ns)
+{
+	const struct span_rule *first = NULL;
+	for (unsigned i = 0; i < w->rules; i++) {
+		const struct span_rule *r = &w->rule[i];
+		uint64_t limit_ns = r->over_ns + beyond_ns;
+		bool is_over = limit_ns >= beyond_ns && now_ns - e->begin.ts > limit_ns;
+		if (is_over && !is_pause_rule(r) && !fnmatch(r->span, name_of(w, e), 0) &&
+		    (!first || r->over_ns < first->over_ns))
+			first = r;
+	}
+	return first;
+}
+
+int span_watch_overdue(struct span_watch *w, uint64_t now_ns, uint64_t beyond_ns,
+		       struct span_hit *ret)
+{
+	for (struct entry *e = w->first; e && e->begin.ts < now_ns; e = e->next) {
+		if (now_ns - e->begin.ts <= w->least_ns)
+			break;
+		const struct span_rule *r =
+			!e->may_hit || e->was_found ? NULL : overdue_rule(w, e, now_ns, beyond_ns);
+		if (!r)
+			continue;
+		e->was_found = true;
+		uint64_t ns = r->over_ns + beyond_ns;
+		*ret = (struct span_hit){
+			.rule = r,
+			.process = e->begin.process,
+			.domain = e->begin.domain,
+			.begin_ns = e->begin.ts,
+			.end_ns = e->begin.ts + ns,
+			.ns = ns,
+			.is_open = true,
+		};
+		snprintf(ret->span, sizeof(ret->span), "%s", name_of(w, e));
+		return 1;
+	}
+	return 0;
 }
 
 int span_watch_forget(struct span_watch *w, uint32_t process)

@@ -13,6 +13,7 @@
 #define BLOCK_NS_MIN   10000000u
 #define BLOCK_NS_MAX   1000000000u
 #define TRIGGER_BUFFER (64u << 10)
+#define OVERDUE_NS     20000000u /* how often open spans are looked through */
 
 struct trigger {
 	struct sink base;
@@ -23,7 +24,8 @@ struct trigger {
 	struct capture_ring ring;
 	struct totals before; /* those of the session before the event that comes */
 	uint64_t block_ns, first_ns, last_ns;
-	uint64_t block; /* the number of the block that the ring's last entry is for */
+	uint64_t looked_ns; /* when open spans were looked through last */
+	uint64_t block;	    /* the number of the block that the ring's last entry is for */
 	/* The capture that is written. */
 	bool is_writing;
 	struct trigger_capture capture;
@@ -237,11 +239,16 @@ static int end_capture(struct trigger *t)
 
 static int found(struct trigger *t, const struct span_hit *hit)
 {
+	bool was_writing = t->is_writing;
 	t->base.wants_open = true;
 	int err = t->is_writing ? 0 : begin_capture(t, hit);
 	uint64_t until_ns = hit->end_ns + t->opt.after_ns;
 	t->until_ns = until_ns < hit->end_ns ? UINT64_MAX : until_ns;
-	t->capture.hits++;
+	bool is_same = was_writing && hit->was_found;
+	t->capture.hits += !is_same;
+	/* Its length is known now. */
+	if (is_same && t->capture.hit.is_open && t->capture.hit.begin_ns == hit->begin_ns)
+		t->capture.hit = *hit;
 	return err;
 }
 
@@ -271,11 +278,27 @@ static int trigger_events(struct sink *k, const struct ebt_event *ev, size_t n)
 	return t->err;
 }
 
+static int find_overdue(struct trigger *t, uint64_t now_ns)
+{
+	struct span_hit hit;
+	int err = 0;
+	t->looked_ns = now_ns;
+	while (!err && span_watch_overdue(t->watch, now_ns, t->opt.after_ns, &hit)) {
+		/* The capture begins with a block of the ring. */
+		err = open_block(t, t->last_ns);
+		if (!err)
+			err = found(t, &hit);
+	}
+	return err;
+}
+
 static int trigger_advance(struct sink *k, uint64_t horizon_ns)
 {
 	struct trigger *t = (struct trigger *)k;
 	if (!t->err && t->is_writing && horizon_ns > t->until_ns)
 		t->err = end_capture(t);
+	if (!t->err && horizon_ns != UINT64_MAX && horizon_ns >= t->looked_ns + OVERDUE_NS)
+		t->err = find_overdue(t, horizon_ns);
 	return t->err;
 }
 

@@ -2,7 +2,8 @@
 /*
  * Keeps the last seconds of a stream in memory, and writes a capture each time a span lasts longer
  * than a limit (format/ebt/span_watch.h): from `before` its begin to `after` its end. A span that
- * is found while a capture is written extends it. Nothing else is written.
+ * is found while a capture is written extends it. One that is still open `after` its limit is found
+ * then, and once more if it ends behind that capture. Nothing else is written.
  *
  * A capture consists of whole blocks, so it begins up to an eighth of `before` earlier. If the
  * limit of memory has dropped a part of what it should have, it begins later, and says so (TRIGGER
