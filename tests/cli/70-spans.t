@@ -111,6 +111,32 @@ is "$("$ebt" spans -q --json --top 3 "$TMP/reqs2.events" | jq -c '[.slowest | le
 is "$("$ebt" spans -q --json --top 3 "$TMP/reqs2.events" | jq -c '[.slowest[].ns]')" "$(jq -c '[.slowest[:3][].ns]' "$TMP/reqs2.json")" \
 	"they are the slowest of all"
 
+# At an interval: what hangs, against all spans of the file and the percentiles of each report.
+spans "$TMP/reqs2.events" >"$TMP/whole"
+spans --interval 20ms "$TMP/reqs2.events" >"$TMP/lines"
+is "$(jq -s 'length' "$TMP/lines")" "$(($(jq '.wall_ns / 20000000 | floor' "$TMP/whole") + 1))" "a report at each interval, and the last one"
+is "$(jq -s -c 'map([.spans[].count] | add // 0) | . == sort and .[-1] > 100' "$TMP/lines")" true "each with what has ended so far"
+is "$(jq -c --slurpfile all "$TMP/whole" '.at_ns as $at | (.spans | map({key: .name, value: .}) | from_entries) as $of |
+	([$all[0].slowest[] | select(.begin_ns < $at and .begin_ns + .ns > $at) | ($of[.name] // {count: 0}) as $n | ($at - .begin_ns) as $ns |
+		select(if $n.count > 0 then $ns > $n.p99_ns else $ns > 20000000 end) | [.fiber, .name, .begin_ns, $ns, $n.p99_ns]] | sort) as $want |
+	([.hung[] | [.fiber, .name, .begin_ns, .ns, .p99_ns]] | sort) as $got | select($got != $want) | [$at, $got, $want]' "$TMP/lines")" "" \
+	"those hang that are open for longer than the 99th percentile of their name, exactly"
+is "$(jq -s '[.[].hung[]] | length > 20' "$TMP/lines")" true "there are some"
+is "$(jq -s -c '[.[] | .hung | map(.ns) | select(. != (sort | reverse))]' "$TMP/lines")" "[]" "the longest first"
+head -1 "$TMP/lines" >"$TMP/line"
+is "$(wrong "$TMP/line" | head -3)" "" "a report at an interval follows the schema"
+jq -c 'del(.at_ns, .hung)' <(tail -1 "$TMP/lines") >"$TMP/last"
+is "$(cat "$TMP/last")" "$(jq -c . "$TMP/whole")" "the last one has what a report without intervals has"
+"$ebt" spans -q --interval 20ms --top 2 "$TMP/reqs2.events" >"$TMP/text"
+is "$(sed -n '4,6p' "$TMP/text")" "     0.040 s  34 spans ended, 35 open, 14 hung
+      hung for 29.100 ms: request (p99 29.038 ms), process 890, domain 1, fiber 1033
+      hung for 29.095 ms: request (p99 29.038 ms), process 890, domain 1, fiber 1034" "as text a line has the numbers, and --top of the longest follow"
+for form in "--fibers" "-f folded" "-f svg"; do
+	# shellcheck disable=SC2086
+	"$ebt" spans --interval 20ms $form "$TMP/reqs2.events" >"$TMP/out" 2>"$TMP/err"
+	is "$? $(grep -c -- '--interval is of spans, as text or JSON' "$TMP/err")" "2 1" "--interval $form is refused"
+done
+
 # As a flame graph.
 "$ebt" spans -q -f folded --ocaml-version 5.3 "$TMP/reqs1.events" >"$TMP/folded"
 is "$(awk '{ s += $NF } END { printf "%.0f", s }' "$TMP/folded")" "$(jq '[.spans[].total_ns] | add' "$TMP/reqs1.json")" \

@@ -178,6 +178,25 @@ children+=($!)
 "$O/ebtrace" spans 'req*' -p $! -d 10s >"$TMP/typed" 2>"$TMP/err"
 grep -q '^  request ' "$TMP/typed" && ! grep -q '^  work ' "$TMP/typed"
 ok $? "spans of a name of a process, for a time" || diag "$(cat "$TMP/typed" "$TMP/err")"
+mkfifo "$TMP/hangs.in"
+"$O/tests/prog/operands_x86_64" <"$TMP/hangs.in" >"$TMP/hangs.out" &
+hangs=$!
+children+=($hangs)
+exec {to}>"$TMP/hangs.in"
+"$O/ebtrace" spans 'operands:outer*' -v -U 'operands:outer_begin~operands:outer_end' -U 'operands:query_begin~operands:query_end' \
+	-p $hangs --interval 200ms >"$TMP/hangs" 2>"$TMP/err" {to}>&- &
+tracer=$!
+children+=($tracer)
+wait_for grep -qs 'attached to [1-9]' "$TMP/err"
+echo 't t t b l' >&"$to"
+wait_for grep -qs "^      hung for .*: operands:outer_begin~operands:outer_end (p99 .*), process $hangs, thread $hangs\$" "$TMP/hangs"
+ok $? "a span that hangs is in the lines of an interval as long as it does" || diag "$(cat "$TMP/hangs")"
+echo x >&"$to"
+wait_for eval "tail -1 '$TMP/hangs' | grep -q ' 0 open, 0 hung\$'"
+ok $? "and no more when it has ended" || diag "$(tail -5 "$TMP/hangs")"
+exec {to}>&-
+wait $tracer
+is "$(grep -c 'operands:query' "$TMP/hangs")" 0 "names that no pattern matches are in none"
 "$O/ebtrace" spans --top 20 "$TMP/run.ebt" >"$TMP/typed" 2>"$TMP/err"
 is "$(grep -c '^    .* at .* s, .*, process ' "$TMP/typed")" 20 "the 20 slowest of a recording"
 done_testing

@@ -207,7 +207,7 @@ const struct option_row option_rows[] = {
 	 "json", OPT_JSON, NULL, "Print JSON", 3, INTO(TRUE, json)},
 	{RUN | OPTS_PAGES | OPTS_LIST | OPTS_INFO, "json-schema", OPT_JSON_SCHEMA, NULL,
 	 "Print the schema of the JSON output and exit", 3, INTO(TRUE, json_schema)},
-	{OPTS_STAT | OPTS_TOP | OPTS_MEM, "interval", OPT_INTERVAL, &of_duration,
+	{OPTS_STAT | OPTS_SPANS | OPTS_TOP | OPTS_MEM, "interval", OPT_INTERVAL, &of_duration,
 	 "Print a line at this interval: 1s, 100ms; with --json the report so far", 3,
 	 INTO(TIME, interval_ns, .least = "1ms")},
 	{OPTS_STAT, "mmu", OPT_MMU, NULL,

@@ -86,6 +86,7 @@ static int make_sink(const void *ctx, struct session *session, int fd, struct si
 		.fibers = o->fibers,
 		.top = o->top ? o->top : SLOWEST,
 		.is_file = o->engine.file_count > 0,
+		.interval_ns = o->interval_ns,
 		.ret_none = &s->none,
 	};
 	return spans_report_new(session, fd, &so, ret);
@@ -94,7 +95,12 @@ static int make_sink(const void *ctx, struct session *session, int fd, struct si
 static int check(struct report_run *r)
 {
 	struct engine_options *e = &r->opts.engine;
-	r->opts.json = !strcmp(r->form->name, "json");
+	const struct form *f = (const struct form *)r->form;
+	if (r->opts.interval_ns && (r->opts.fibers || f->form > SPANS_JSON)) {
+		complain("--interval is of spans, as text or JSON");
+		return EXIT_USAGE;
+	}
+	r->opts.json = f->form == SPANS_JSON;
 	if (e->file_count || e->mode == MODE_RING || !probing_is_allowed())
 		return 0;
 	e->blame = true;

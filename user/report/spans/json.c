@@ -145,6 +145,28 @@ static void put_domains(struct json *j, const struct span_result *r)
 	json_close(j, ']');
 }
 
+static void put_hung(struct json *j, const struct spans_view *v)
+{
+	json_key_open(j, "hung", '[');
+	for (uint32_t i = 0; i < v->hung->count; i++) {
+		const struct span_hung *s = &v->hung->at[i];
+		json_open(j, '{');
+		json_key_str(j, "name", span_name_text(v->result->sums, s->name));
+		json_key_u64(j, "pid", s->pid);
+		json_key_known(j, "tid", s->tid, s->tid);
+		json_key_known(j, "domain", s->domain != EBT_NO_DOMAIN, s->domain);
+		if (s->fiber)
+			json_key_i64(j, "fiber", s->fiber);
+		else
+			json_key_null(j, "fiber");
+		json_key_u64(j, "begin_ns", s->begin_ns);
+		json_key_u64(j, "ns", s->ns);
+		json_key_known(j, "p99_ns", s->p99_ns, s->p99_ns);
+		json_close(j, '}');
+	}
+	json_close(j, ']');
+}
+
 int spans_json(struct buf *b, const struct spans_view *v)
 {
 	const struct span_result *r = v->result;
@@ -162,6 +184,10 @@ int spans_json(struct buf *b, const struct spans_view *v)
 		err = put_name(&j, v, r->name[i]);
 	json_close(&j, ']');
 	put_domains(&j, r);
+	if (v->hung) {
+		json_key_u64(&j, "at_ns", v->at.ns);
+		put_hung(&j, v);
+	}
 	json_key_open(&j, "slowest", '[');
 	for (uint32_t i = 0; i < r->slow_count; i++)
 		put_slow(&j, v, &r->slowest[i]);

@@ -10,6 +10,17 @@ static const struct schema_key report[] = {
 	{"threads_known", SCHEMA_TRUTH},     {"not_followed", SCHEMA_COUNT},
 	{"spans", SCHEMA_LIST("name")},	     {"domains", SCHEMA_LIST("domain")},
 	{"slowest", SCHEMA_LIST("span")},    {0}};
+/* Only with --interval. */
+static const struct schema_key at[] = {{"at_ns", SCHEMA_COUNT}, {"hung", SCHEMA_LIST("open")}, {0}};
+static const struct schema_key hung[] = {{"name", SCHEMA_STRING},
+					 {"pid", SCHEMA_COUNT},
+					 {"tid", SCHEMA_KNOWN},
+					 {"domain", SCHEMA_KNOWN},
+					 {"fiber", "{\"type\":[\"integer\",\"null\"]}"},
+					 {"begin_ns", SCHEMA_COUNT},
+					 {"ns", SCHEMA_COUNT},
+					 {"p99_ns", SCHEMA_KNOWN},
+					 {0}};
 static const struct schema_key name[] = {{"name", SCHEMA_STRING},
 					 {"is_phase", SCHEMA_TRUTH},
 					 {"count", SCHEMA_COUNT},
@@ -66,10 +77,10 @@ static const struct schema_key segment[] = {
 void spans_schema(struct json *j)
 {
 	static const struct schema_part parts[] = {
-		{"spans", {report}},  {"name", {name}},
-		{"slow", {slow}},     {"part", {of}},
-		{"span", {span}},     {"segment", {of, segment}},
-		{"domain", {domain}}, {"while", {suspended_while}},
+		{"spans", {report, at}},    {"name", {name}},	  {"open", {hung}},
+		{"slow", {slow}},	    {"part", {of}},	  {"span", {span}},
+		{"segment", {of, segment}}, {"domain", {domain}}, {"while", {suspended_while}},
 	};
-	schema_put(j, "ebtrace spans", parts, sizeof(parts) / sizeof(*parts), 1, NULL, NULL);
+	static const struct schema_key *const optional[] = {at, NULL};
+	schema_put(j, "ebtrace spans", parts, sizeof(parts) / sizeof(*parts), 1, optional, NULL);
 }

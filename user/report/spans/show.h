@@ -5,14 +5,19 @@
 #define REPORT_SPANS_SHOW_H
 
 #include "base/buf.h"
-#include "report/spans/model/result.h"
+#include "report/spans/model/hung.h"
 #include "session/session.h"
 
 struct spans_view {
 	const struct session *session;
 	const struct span_result *result;
-	bool fibers, is_file; /* as in struct spans_options */
+	bool fibers, is_file;	       /* as in struct spans_options */
+	struct moment at;	       /* of a report of --interval: its end */
+	const struct span_hungs *hung; /* likewise, else NULL */
 };
+
+/* A stretch of --interval as text, with the first of the spans that hang. ended: spans in it. */
+void spans_put_interval(struct buf *b, const struct spans_view *v, uint64_t ended, uint32_t hungs);
 
 /* 0 or -ENOMEM; b has its own error. */
 int spans_text(struct buf *b, const struct spans_view *v);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/utf8.h"
+#include "report/interval.h"
 #include "report/spans/model/spans.h"
 #include "report/spans/show.h"
 #include "report/text.h"
@@ -17,13 +18,11 @@ struct spans_report {
 	struct spans_options opt;
 	struct buf buf;
 	struct span_model *model;
+	struct report_interval interval;
+	uint64_t ended;	  /* spans, up to the last interval */
+	uint64_t last_ns; /* of the last event */
 	bool cancelled;
 };
-
-static int report_events(struct sink *base, const struct ebt_event *ev, size_t n)
-{
-	return span_model_events(((struct spans_report *)base)->model, ev, n);
-}
 
 static int report_forget(struct sink *base, uint32_t process)
 {
@@ -78,7 +77,20 @@ static void report_none(const struct spans_report *k, const struct span_result *
 	buf_done(&names);
 }
 
-static int put_report(struct spans_report *k)
+/* How many spans have ended since the last line, and what hangs. */
+static void put_line(struct spans_report *k, const struct spans_view *v)
+{
+	uint64_t ended = 0;
+	for (uint32_t i = 0; i < v->result->names; i++)
+		ended += v->result->name[i]->lengths.count;
+	/* A name may have been selected since. */
+	spans_put_interval(&k->buf, v, ended > k->ended ? ended - k->ended : 0, k->opt.top);
+	k->ended = ended;
+}
+
+/* The report of the run, or so far. hung: what hung at the end of a run with intervals, else NULL. */
+static int put_report(struct spans_report *k, const struct span_hungs *hung, uint64_t at_ns,
+		      bool is_end)
 {
 	static int (*const put[])(struct buf * b, const struct spans_view *v) = {
 		[SPANS_TEXT] = spans_text,
@@ -87,30 +99,98 @@ static int put_report(struct spans_report *k)
 		[SPANS_SVG] = spans_svg,
 	};
 	struct span_result result;
+	struct span_hungs now = {0};
 	int err = span_model_result(k->model, &result);
 	if (err)
 		return err;
-	const struct spans_view view = {k->session, &result, k->opt.fibers, k->opt.is_file};
+	if (!is_end) {
+		result.end_ns = at_ns;
+		err = span_hungs_find(k->model, at_ns, k->opt.interval_ns, &now);
+		hung = &now;
+	}
+	const struct spans_view view = {.session = k->session,
+					.result = &result,
+					.fibers = k->opt.fibers,
+					.is_file = k->opt.is_file,
+					.at = moment_at(at_ns),
+					.hung = hung};
 	bool none = !result.names;
-	if (k->opt.ret_none)
+	if (k->opt.ret_none && is_end)
 		*k->opt.ret_none = none;
-	if (k->opt.form == SPANS_JSON || !none)
+	if (!err && !is_end && k->opt.form == SPANS_TEXT)
+		put_line(k, &view);
+	else if (!err && (k->opt.form == SPANS_JSON || !none))
 		err = put[k->opt.form](&k->buf, &view);
-	if (!err && none)
+	if (!err && none && is_end)
 		report_none(k, &result);
 	span_result_done(&result);
+	span_hungs_done(&now);
+	return err;
+}
+
+/* ---- intervals ---- */
+
+static int put_interval(void *ctx, uint64_t begin_ns, uint64_t end_ns)
+{
+	(void)begin_ns;
+	return put_report(ctx, NULL, end_ns, false);
+}
+
+static int pass_intervals(struct spans_report *k, uint64_t first_ns, uint64_t now_ns)
+{
+	return report_interval_pass(&k->interval, k->session, first_ns, now_ns, put_interval, k);
+}
+
+static int report_events(struct sink *base, const struct ebt_event *ev, size_t n)
+{
+	struct spans_report *k = (struct spans_report *)base;
+	int err = 0;
+	if (!k->opt.interval_ns)
+		return span_model_events(k->model, ev, n);
+	for (size_t i = 0; i < n && !err; i++) {
+		if (report_interval_ends(&k->interval, ev[i].ts))
+			err = pass_intervals(k, ev[i].ts, ev[i].ts);
+		if (!err)
+			err = span_model_events(k->model, &ev[i], 1);
+		k->last_ns = ev[i].ts;
+	}
+	return err;
+}
+
+static int report_advance(struct sink *base, uint64_t now_ns)
+{
+	struct spans_report *k = (struct spans_report *)base;
+	bool passes = report_interval_is_live(&k->interval, k->session, now_ns) &&
+		      report_interval_ends(&k->interval, now_ns);
+	return passes ? pass_intervals(k, now_ns, now_ns) : 0;
+}
+
+/* ---- the end ---- */
+
+static int end_run(struct spans_report *k, const struct moment *end)
+{
+	struct span_hungs hung = {0};
+	uint64_t at_ns = end->known ? end->ns : k->last_ns;
+	int err = 0;
+	/* The last line may end with the run. */
+	if (k->opt.interval_ns && k->session->run_begin.known && end->known)
+		err = pass_intervals(k, at_ns, at_ns);
+	if (!err && k->opt.interval_ns)
+		err = span_hungs_find(k->model, at_ns, k->opt.interval_ns, &hung);
+	if (!err)
+		err = span_model_end(k->model, end->known ? end->ns : 0);
+	if (!err)
+		err = put_report(k, k->opt.interval_ns ? &hung : NULL, at_ns, true);
+	span_hungs_done(&hung);
 	return err;
 }
 
 static int report_end(struct sink *base)
 {
 	struct spans_report *k = (struct spans_report *)base;
-	const struct moment *end = &k->session->run_end;
 	if (k->cancelled)
 		return 0;
-	int err = span_model_end(k->model, end->known ? end->ns : 0);
-	if (!err)
-		err = put_report(k);
+	int err = end_run(k, &k->session->run_end);
 	int written = buf_finish(&k->buf);
 	return err ? err : written;
 }
@@ -125,6 +205,7 @@ static void report_free(struct sink *base)
 
 static const struct sink_ops ops = {
 	.events = report_events,
+	.advance = report_advance,
 	.forget = report_forget,
 	.flush = report_flush,
 	.ready = report_ready,
@@ -153,6 +234,7 @@ int spans_report_new(const struct session *s, int fd, const struct spans_options
 	k->base.out = &k->buf;
 	k->session = s;
 	k->opt = *o;
+	k->interval.step_ns = o->interval_ns;
 	*ret = &k->base;
 	return 0;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The report of spans (report/spans/model/spans.h), written at the end of a run in a form.
+ * The report of spans (report/spans/model/spans.h), written at the end of a run in a form; with an
+ * interval also a line of text for each, with the spans that hang, or as JSON the report so far.
  * Where no span matches it writes a message with the names that were seen.
  */
 #ifndef REPORT_SPANS_SPANS_H
@@ -20,6 +21,7 @@ struct spans_options {
 	bool fibers;	      /* likewise */
 	uint32_t top;	      /* of the slowest spans */
 	bool is_file;	      /* nothing is recorded now */
+	uint64_t interval_ns; /* of SPANS_TEXT and SPANS_JSON; 0: none */
 	bool *ret_none;	      /* set at the end: whether there was no span to report */
 };
 

@@ -307,6 +307,29 @@ static void put_unknown(struct buf *b, const struct spans_view *v)
 	report_put_loss(b, v->session);
 }
 
+void spans_put_interval(struct buf *b, const struct spans_view *v, uint64_t ended, uint32_t hungs)
+{
+	const struct span_hungs *h = v->hung;
+	report_print(b, "%10.3f s  %" PRIu64 " span%s ended, %" PRIu32 " open, %" PRIu32 " hung\n",
+		     (double)(v->at.ns - v->result->begin_ns) / 1e9, ended, plural(ended), h->open,
+		     h->count);
+	for (uint32_t i = 0; i < h->count && i < hungs; i++) {
+		const struct span_hung *s = &h->at[i];
+		report_print(b, "      hung for %s: ", report_ns_text((double)s->ns).text);
+		report_put_text(b, span_name_text(v->result->sums, s->name));
+		if (s->p99_ns)
+			report_print(b, " (p99 %s)", report_ns_text((double)s->p99_ns).text);
+		report_print(b, ", process %" PRIu32, s->pid);
+		if (s->domain != EBT_NO_DOMAIN)
+			report_print(b, ", domain %u", s->domain);
+		if (s->fiber)
+			report_print(b, ", fiber %" PRId64, s->fiber);
+		if (s->tid)
+			report_print(b, ", thread %" PRIu32, s->tid);
+		buf_puts(b, "\n");
+	}
+}
+
 int spans_text(struct buf *b, const struct spans_view *v)
 {
 	const struct span_result *r = v->result;

@@ -3,12 +3,23 @@
 
 #include <fnmatch.h>
 
+#include "session/kinds.h"
+#include "session/phases.h"
+
 bool span_choice_matches(const struct span_choice *c, const char *name)
 {
 	for (unsigned i = 0; i < c->count; i++)
 		if (!fnmatch(c->globs[i], name, 0))
 			return true;
 	return !c->count;
+}
+
+bool span_choice_matches_a_phase(const struct span_choice *c)
+{
+	for (uint32_t id = UINT32_MAX; c->count && phases_next(&id);)
+		if (span_choice_matches(c, kinds_phase_name(id)))
+			return true;
+	return false;
 }
 
 static void note_seen(struct span_choice *c, uint32_t text)

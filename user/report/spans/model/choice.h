@@ -20,6 +20,8 @@ struct span_choice {
 
 /* Whether a pattern matches, or there is none. */
 bool span_choice_matches(const struct span_choice *c, const char *name);
+/* Whether a pattern matches the name of a phase. */
+bool span_choice_matches_a_phase(const struct span_choice *c);
 /* Of a span that was seen. */
 bool span_choice_wants(struct span_choice *c, struct span_sums *sums, const char *name);
 void span_choice_done(struct span_choice *c);

@@ -30,6 +30,9 @@ static bool matches_a_span(const struct span_sums *s, const char *glob)
 static void list_phases(struct span_sums *s, const char *const *globs, unsigned glob_count,
 			struct span_result *ret)
 {
+	size_t all = 0;
+	for (struct span_name *n; (n = ptrmap_next(&s->phases, &all));)
+		n->is_shown = false;
 	for (unsigned i = 0; i < glob_count; i++) {
 		size_t at = 0;
 		if (matches_a_span(s, globs[i]))

@@ -477,15 +477,6 @@ static int on_phase_end(void *ctx, struct track *t, const struct track_span *s, 
 
 static const struct tracks_visitor phases_visitor = {.begin = on_phase_begin, .end = on_phase_end};
 
-static bool matches_a_phase(const struct span_model *m)
-{
-	bool asked = m->options.glob_count && !m->options.fibers;
-	for (uint32_t id = UINT32_MAX; asked && phases_next(&id);)
-		if (span_choice_matches(&m->choice, kinds_phase_name(id)))
-			return true;
-	return false;
-}
-
 /* ---- fibers ---- */
 
 static struct lane *lane_of_fiber(struct span_model *m, const struct fiber *f)
@@ -644,7 +635,7 @@ int span_model_new(const struct session *s, const struct span_model_options *o,
 	int err = span_sums_init(&m->sums, o->slowest);
 	if (!err)
 		err = tracks_new(&s->processes, &visitor, m, &m->tracks);
-	if (!err && matches_a_phase(m))
+	if (!err && !o->fibers && span_choice_matches_a_phase(&m->choice))
 		err = tracks_new(&s->processes, &phases_visitor, m, &m->phases);
 	if (!err && o->fibers)
 		err = make_lives(m);
@@ -763,6 +754,25 @@ int span_model_end(struct span_model *m, uint64_t end_ns)
 	if (!err && m->phases)
 		err = tracks_end(m->phases, m->end_ns);
 	return err ? err : tracks_end(m->tracks, m->end_ns);
+}
+
+static int visit_fiber(void *ctx, struct fiber *f)
+{
+	const struct span_visit *v = ctx;
+	int err = 0;
+	for (const struct open_span *o = f->user; o && !err; o = o->next)
+		err = v->fn(v->ctx, o);
+	return err;
+}
+
+int span_model_each_open(struct span_model *m, struct span_visit *v)
+{
+	size_t at = 0;
+	int err = m->fibers ? fibers_each(m->fibers, visit_fiber, v) : 0;
+	for (struct follow *f; !err && (f = ptrarray_next(&m->processes, &at));)
+		for (struct open_span *o = f->open; o && !err; o = o->next)
+			err = v->fn(v->ctx, o);
+	return err;
 }
 
 int span_model_result(struct span_model *m, struct span_result *ret)

@@ -55,8 +55,16 @@ int span_model_forget(struct span_model *m, uint32_t process);
 /* No more events come: what is open is so at this moment (0: at the last event). 0 or -ENOMEM. */
 int span_model_end(struct span_model *m, uint64_t end_ns);
 
-/* What it comes to, of a model that has ended; the model stays. 0 or -ENOMEM; span_result_done()
- * follows success. */
+struct open_span;
+struct span_visit {
+	int (*fn)(void *ctx, const struct open_span *o);
+	void *ctx;
+};
+/* Visits each open span of threads and fibers, until fn returns non-zero, which is returned. */
+int span_model_each_open(struct span_model *m, struct span_visit *v);
+
+/* What it comes to, of a model that has ended, or so far; the model stays. 0 or -ENOMEM;
+ * span_result_done() follows success. */
 int span_model_result(struct span_model *m, struct span_result *ret);
 
 #endif

@@ -75,6 +75,7 @@ struct span_name {
 	bool is_shown; /* of a phase: set by result.c */
 	bool recurses; /* one has ended inside of which another one had */
 	struct histogram lengths;
+	uint64_t p99_ns, p99_count; /* of hung.c: that of the first p99_count of them */
 	uint64_t total_ns;
 	struct span_parts parts;
 	uint64_t cut[SPAN_CUTS];
