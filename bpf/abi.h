@@ -261,8 +261,8 @@ struct ebt_alloc_file {
 #define EBT_USDT_TEXTS		    4
 #define EBT_USDT_TEXT_BYTES	    256 /* of each, with its final 0 */
 #define EBT_USDT_COOKIE(slot, spec) ((uint64_t)(slot) << 32 | (spec))
-/* In place of the slot, of a link that probes the file in all processes: with the key of what counts
- * its hits by those that are not traced. The slot is that of the process. */
+/* In place of the slot, of a link that probes the file in all processes: with the key of what
+ * counts its hits by those that are not traced. The slot is that of the process. */
 #define EBT_USDT_SHARED 0x80000000u
 
 struct ebt_usdt_spec {

@@ -127,7 +127,7 @@ of() { # COMMANDS OPTION [ARGUMENT]; mem_record: mem record
 		esac
 	done
 }
-of "stat top mem" --interval 1s
+of "stat spans top mem" --interval 1s
 of "stat" --mmu
 wrong "another argument of --by" spans --by program -p 1
 wrong "an argument that no marker has" spans --by '#12' -p 1

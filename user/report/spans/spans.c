@@ -88,7 +88,7 @@ static void put_line(struct spans_report *k, const struct spans_view *v)
 	k->ended = ended;
 }
 
-/* The report of the run, or so far. hung: what hung at the end of a run with intervals, else NULL. */
+/* The report of the run, or so far. hung: of a run with intervals what hung at its end. */
 static int put_report(struct spans_report *k, const struct span_hungs *hung, uint64_t at_ns,
 		      bool is_end)
 {

@@ -120,9 +120,9 @@ static uint32_t take_slot(struct usdt_spans *s)
 }
 
 /*
- * The first of the open spans whose functions had been left when this begin's was entered: they will
- * not end. Where begins and ends are in one function its call is there as long as the span is open,
- * unless an error has left it: then another one is in its place, or above it.
+ * The first of the open spans whose functions had been left when this begin's was entered: they
+ * will not end. Where begins and ends are in one function its call is there as long as the span is
+ * open, unless an error has left it: then another one is in its place, or above it.
  */
 static uint32_t find_left(const struct usdt_spans *s, const struct usdt_open *o,
 			  const struct usdt_frame *is)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Open spans that hang: open for longer than 99 of 100 spans of their name have lasted. Where none of
- * the name has ended they are compared with a time of the caller's. A span in which one of its own
- * name has ended is none of them, unless spans of that name are known to end behind such ones: its
- * end is not expected any more.
+ * Open spans that hang: open for longer than 99 of 100 spans of their name have lasted. Where none
+ * of the name has ended they are compared with a time of the caller's. A span in which one of its
+ * own name has ended is none of them, unless spans of that name are known to end behind such ones:
+ * its end is not expected any more.
  */
 #ifndef REPORT_SPANS_MODEL_HUNG_H
 #define REPORT_SPANS_MODEL_HUNG_H

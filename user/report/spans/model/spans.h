@@ -16,8 +16,8 @@
  * loss cut it; else it is counted (SPAN_CUTS_LIST):
  *
  *	not_ended      its end did not come: its process ended or executed another program, what
- *	               is around it ended, a span of its level begins (stream/tracks.h), or, of spans
- *	               without a level, a later one of the same name has ended inside it where none
+ *	               is around it ended, a span of its level begins (stream/tracks.h); or, of
+ *	               those without levels, one of the same name has ended inside it where none
  *	               of this name ever had an end behind such a one
  *	open_at_begin  it began before the run, or only its end was seen
  *	open_at_end    it was open when the run ended
