@@ -423,7 +423,7 @@ static int add_probing(struct live *t)
 	int err = pump_add_source(t->pump, t->probing.source);
 	if (!err && engine_sees_events(t->options))
 		ring_source_ringless_seen(t->rings);
-	if (t->options->blame)
+	if (t->options->blame || t->options->sample_hz)
 		ring_source_know_threads(t->rings);
 	if (!bpf_source_refusal(t->probing.source, BPF_CHILDREN))
 		traced_forks_are_reported(t->traced);
