@@ -68,7 +68,7 @@ lacks "ebtrace stat --" --rotate --filter
 
 # Reports: the names before their helps.
 reports() { "$O/ebtrace" "$1" --help | awk '/^ Input:/ { exit } /^  [a-z]/ && !/^  or:/ { print $1 }'; }
-for command in mem pages; do
+for command in mem pages profile; do
 	# shellcheck disable=SC2046
 	only "ebtrace $command " $(reports $command)
 	# shellcheck disable=SC2046
@@ -102,7 +102,7 @@ values mem --per
 values trace --blame optional
 values stat --blame optional
 values trace --format
-for command in mem pages; do
+for command in mem pages profile; do
 	for report in "" $(reports $command | grep -v record); do values "$command${report:+ $report}" --format; done
 done
 only "ebtrace pages map -f " "$(known pages map -f _)"

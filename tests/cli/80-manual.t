@@ -54,7 +54,7 @@ for command in $("$O/ebtrace" help | sed -n '/^Commands:/,/^$/s/^  \([a-z]*\) .*
 		sort -u -o "$TMP/wanted" "$TMP/wanted"; }
 	same_file "$TMP/got" "$TMP/wanted" "$command: its page has the options of its --help"
 done
-for command in mem pages; do
+for command in mem pages profile; do
 	for report in $("$O/ebtrace" $command --help | awk '/^ Input:/ { exit } /^  [a-z]/ && !/^  or:/ { print $1 }'); do
 		shown ebtrace-$command.1 | grep -qE "^ {7}$report|ebtrace $command $report "
 		ok $? "the page of $command has $report"

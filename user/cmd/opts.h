@@ -202,7 +202,7 @@ struct opts {
 	double rate;	      /* of mem record: 0: the default; of mem: 0: not given */
 	enum mem_per per;     /* of mem diff */
 	bool live;	      /* likewise */
-	bool compares;	      /* set by mem: its report compares FILEs */
+	bool compares;	      /* set by mem and profile: the report compares FILEs */
 	bool captures;	      /* set by trace: the output is a capture */
 	const char **filters; /* of mem */
 	unsigned filter_count;

@@ -11,15 +11,16 @@ extern const struct report_list mem_reports, pages_reports, profile_reports;
 /* NULL: the command has no reports by name. */
 static inline const struct report_list *reports_of(const struct command *c)
 {
-	return c->options == OPTS_MEM	  ? &mem_reports
-	       : c->options == OPTS_PAGES ? &pages_reports
-					  : NULL;
+	return c->options == OPTS_MEM	    ? &mem_reports
+	       : c->options == OPTS_PAGES   ? &pages_reports
+	       : c->options == OPTS_PROFILE ? &profile_reports
+					    : NULL;
 }
 
 /* The default report of a command; NULL: its formats are those of events. */
 static inline const struct report_row *report_default(const struct command *c)
 {
-	const struct report_list *l = c->options == OPTS_PROFILE ? &profile_reports : reports_of(c);
+	const struct report_list *l = reports_of(c);
 	return l ? l->reports : NULL;
 }
 

@@ -100,7 +100,7 @@ static unsigned colour_of(const struct drawing *d, const struct frame_tree_node 
 			  const char *name)
 {
 	size_t len = strcspn(name, ".:");
-	const char *file = strings_text(d->f->tree->session->strings, n->file);
+	const char *file = strings_text(d->f->tree->strings, n->file);
 	if (!name[len] && file && !code_language_is_near(file)) {
 		name = file;
 		len = strlen(file);
@@ -167,9 +167,16 @@ static void put_amount(struct drawing *d, const char *what, uint64_t value)
 	d->f->put_value(d->f->ctx, (size_t)(d->part - d->f->part), value, d->b);
 }
 
+static void put_amounts(struct drawing *d, const struct frame_tree_node *n)
+{
+	put_amount(d, "", n->total);
+	if (n->self && n->self != n->total)
+		put_amount(d, "\nitself ", n->self);
+}
+
 static void put_position(struct drawing *d, const struct frame_tree_node *n)
 {
-	const char *file = strings_text(d->f->tree->session->strings, n->file);
+	const char *file = strings_text(d->f->tree->strings, n->file);
 	if (!file)
 		return;
 	buf_puts(d->b, "at ");
@@ -185,11 +192,17 @@ static void put_node(struct drawing *d, uint32_t node, double x, uint32_t level)
 	const char *name = level ? frame_tree_name(d->f->tree, node) : d->part->name;
 	/* Half of a module's functions are lighter. */
 	const char *kind = !level ? "root r" : hash_of(name, strlen(name)) & 256 ? "v c" : "c";
-	open_frame(d->b, kind, level ? colour_of(d, n, name) : 0, name);
+	unsigned colour = 0;
+	if (level && d->f->colour)
+		kind = d->f->colour(d->f->ctx, node, &colour) ? "c" : "root r";
+	else if (level)
+		colour = colour_of(d, n, name);
+	open_frame(d->b, kind, colour, name);
 	put_position(d, n);
-	put_amount(d, "", n->total);
-	if (n->self && n->self != n->total)
-		put_amount(d, "\nitself ", n->self);
+	if (d->f->put_node)
+		d->f->put_node(d->f->ctx, node, d->b);
+	else
+		put_amounts(d, n);
 	close_frame(d, name, x, width_of(d->part, n->total), level);
 	d->drawn++;
 }

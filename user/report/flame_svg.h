@@ -34,6 +34,12 @@ struct flame_svg {
 	size_t parts;
 	/* Appends what a value means, as text: "3.1 MiB". */
 	void (*put_value)(void *ctx, size_t part, uint64_t value, struct buf *b);
+	/* Appends what the values of a node mean, in place of its share and put_value(); may be
+	 * NULL. */
+	void (*put_node)(void *ctx, uint32_t node, struct buf *b);
+	/* The colour of a node that is no root, in place of that of its module: its number in
+	 * flame.css, or false for grey; may be NULL. */
+	bool (*colour)(void *ctx, uint32_t node, unsigned *ret);
 	void *ctx;
 };
 

@@ -57,10 +57,14 @@ void folded_done(struct folded *f)
 	buf_done(&f->starts);
 }
 
-static void put_line(struct folded *f, uint64_t value)
+static void put_line(struct folded *f, uint32_t node, uint64_t value)
 {
 	buf_put(f->out, f->text.data, f->text.len);
-	report_print(f->out, " %" PRIu64 "\n", value);
+	if (f->put_values)
+		f->put_values(f->ctx, node, f->out);
+	else
+		report_print(f->out, " %" PRIu64, value);
+	buf_puts(f->out, "\n");
 }
 
 /* The lines below what is in the path. */
@@ -84,7 +88,7 @@ static uint64_t put_tree(struct folded *f, const struct frame_tree *t, uint32_t 
 		if (value && f->depth < first + least)
 			left_out += value;
 		else if (value)
-			put_line(f, value);
+			put_line(f, n, value);
 	}
 	return left_out;
 }

@@ -14,6 +14,10 @@ struct folded {
 	struct buf text;   /* the names of the nodes from a root to the one that is being written */
 	struct buf starts; /* size_t: where each name begins */
 	size_t depth;
+	/* The caller's, behind init(): writes the values of a node behind its path, with a space in
+	 * front, in place of its own value. NULL: that. */
+	void (*put_values)(void *ctx, uint32_t node, struct buf *b);
+	void *ctx;
 };
 
 /* 0 or -ENOMEM; done() follows either. */

@@ -45,7 +45,7 @@ static uint32_t add_label(struct frame_tree *t, const char *text)
 
 int frame_tree_init(struct frame_tree *t, const struct session *s)
 {
-	*t = (struct frame_tree){.session = s};
+	*t = (struct frame_tree){.session = s, .strings = s->strings};
 	int err = display_names_new(s->strings, &t->names);
 	if (err)
 		return err;

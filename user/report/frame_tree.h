@@ -41,13 +41,14 @@ struct frame_tree_label {
 
 struct frame_tree_stack; /* private */
 
-/* Readers use `node` and `label`. Entry 0 of both is none. */
+/* Readers use `node`, `label` and `strings`. Entry 0 of both is none. */
 struct frame_tree {
 	struct frame_tree_node *node;
 	struct frame_tree_label *label;
-	uint32_t nodes, labels; /* entries in use, with the first one */
-	bool without_addresses; /* the caller's, for the next frame_tree_add() */
-	bool keeps_recursion;	/* likewise: only a function that calls itself is one node */
+	uint32_t nodes, labels;	       /* entries in use, with the first one */
+	bool without_addresses;	       /* the caller's, for the next frame_tree_add() */
+	bool keeps_recursion;	       /* likewise: only a function that calls itself is one node */
+	const struct strings *strings; /* those that the files of nodes are of */
 	/* Private. */
 	const struct session *session;
 	struct display_names *names;

@@ -2,7 +2,9 @@
 #include "report/profile/profile.h"
 
 #include <stdlib.h>
+#include <string.h>
 
+#include "report/profile/diff.h"
 #include "report/proportion.h"
 #include "report/schema.h"
 
@@ -146,13 +148,18 @@ static const struct schema_key function[] = {
 
 void profile_schema(struct json *j)
 {
-	static const struct schema_part parts[] = {
+	static const struct schema_part own[] = {
 		{"profile", {document}}, {"share", {share}},	 {"stacks", {stacks}},
 		{"phase", {phase}},	 {"section", {section}}, {"function", {function}},
 	};
+	struct schema_part parts[PROFILE_DIFF_PARTS + sizeof(own) / sizeof(*own)];
+	/* The documents first. */
+	parts[0] = own[0];
+	memcpy(parts + 1, profile_diff_parts, sizeof(profile_diff_parts));
+	memcpy(parts + 1 + PROFILE_DIFF_PARTS, own + 1, sizeof(own) - sizeof(*own));
 	schema_put(
 		j,
 		"What 'ebtrace profile --json' writes, schema 1. Shares are of all samples, from "
 		"low to high in 95 of 100 cases",
-		parts, sizeof(parts) / sizeof(*parts), 1, NULL, NULL);
+		parts, sizeof(parts) / sizeof(*parts), 2, NULL, NULL);
 }

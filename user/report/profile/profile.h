@@ -14,9 +14,12 @@
 
 #define PROFILE_TOP 20 /* functions of a table, unless the user says how many */
 
+struct profile_diff;
+
 struct profile_options {
 	enum profile_by by;
-	uint32_t top; /* 0: PROFILE_TOP in text, all in JSON */
+	uint32_t top;		   /* 0: PROFILE_TOP in text, all in JSON */
+	struct profile_diff *diff; /* NULL: not of this report */
 };
 
 /* What a report prints: plain data. */
