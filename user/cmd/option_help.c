@@ -15,8 +15,8 @@ static const struct {
 	 "text, json, folded, svg, pprof, or ebt for the samples themselves; default: by the "
 	 "suffix of FILE, else text"},
 	{"by", OPTS_PROFILE,
-	 "A section for each phase, thread, domain or program; default: for mutator and "
-	 "collector"},
+	 "A section for each phase, thread, domain, program or span (or fiber, where it is in "
+	 "none); default: for mutator and collector"},
 	{"top", OPTS_PROFILE, "Only the N functions with the most samples; default 20 in text"},
 	{"format", OPTS_MEM,
 	 "A format of the report, as listed above; default: by the suffix of FILE, else the first"},

@@ -71,7 +71,7 @@ static const struct option_argument of_attach = {"HOW", WORDS("auto", "multi", "
 static const struct option_argument of_blame = {"faults", WORDS("faults"), true};
 static const struct option_argument of_by = {"WHAT", WORDS("program", "process"), false};
 static const struct option_argument of_profile_by = {
-	"WHAT", WORDS("phase", "thread", "domain", "program"), false};
+	"WHAT", WORDS("phase", "thread", "domain", "program", "span"), false};
 static const struct option_argument of_span_by = {"#N", OPTION_VALUE, NULL, false};
 static const struct option_argument of_column = {"COLUMN", OPTION_WORDS, top_column_names, false};
 static const struct option_argument of_group = {"WHAT", OPTION_WORDS, top_group_names, false};

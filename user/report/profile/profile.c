@@ -23,8 +23,7 @@ static int profile_events(struct sink *base, const struct ebt_event *ev, size_t 
 
 static int profile_forget(struct sink *base, uint32_t process)
 {
-	profile_model_forget(&((struct profile *)base)->model, process);
-	return 0;
+	return profile_model_forget(&((struct profile *)base)->model, process);
 }
 
 static uint64_t elapsed_ns(const struct profile *k)
@@ -99,6 +98,8 @@ int profile_new(const struct session *s, int fd, profile_put *put, const struct 
 {
 	struct profile *k = calloc(1, sizeof(*k));
 	int err = k ? buf_init_behind(&k->buf, fd, BUFFER_BYTES, SINK_BEHIND_BYTES) : -ENOMEM;
+	if (!err && (err = profile_model_init(&k->model, s, o->by)))
+		buf_done(&k->buf);
 	if (err) {
 		free(k);
 		return err;
@@ -107,7 +108,6 @@ int profile_new(const struct session *s, int fd, profile_put *put, const struct 
 	k->session = s;
 	k->opt = *o;
 	k->put = put;
-	profile_model_init(&k->model, s, o->by);
 	*ret = &k->base;
 	return 0;
 }

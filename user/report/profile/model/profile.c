@@ -7,9 +7,10 @@
 
 #include "base/array.h"
 
-void profile_model_init(struct profile_model *m, const struct session *s, enum profile_by by)
+int profile_model_init(struct profile_model *m, const struct session *s, enum profile_by by)
 {
 	*m = (struct profile_model){.session = s, .by = by};
+	return by == PROFILE_BY_SPAN ? profile_spans_new(s, &m->spans) : 0;
 }
 
 void profile_model_done(struct profile_model *m)
@@ -19,6 +20,7 @@ void profile_model_done(struct profile_model *m)
 	free(m->process);
 	free(m->context);
 	free(m->row);
+	profile_spans_free(m->spans);
 	places_done(&m->places);
 	map_done(&m->process_of);
 	map_done(&m->context_of);
@@ -42,10 +44,12 @@ static struct profile_process *find_process(struct profile_model *m, uint32_t in
 	return &m->process[m->processes - 1];
 }
 
-static uint32_t section_key(const struct profile_model *m, const struct ebt_event *ev,
-			    uint16_t domain)
+/* 0 or -ENOMEM. */
+static int section_key(const struct profile_model *m, const struct ebt_event *ev, uint16_t domain,
+		       uint32_t *ret)
 {
-	return m->by == PROFILE_BY_THREAD ? ev->tid : m->by == PROFILE_BY_DOMAIN ? domain : 0;
+	*ret = m->by == PROFILE_BY_THREAD ? ev->tid : m->by == PROFILE_BY_DOMAIN ? domain : 0;
+	return m->spans ? profile_spans_find(m->spans, ev, domain, ret) : 0;
 }
 
 /* Exact: no two contexts have one key. Its number in *ret. 0 or -ENOMEM. */
@@ -100,9 +104,10 @@ static int count_sample(struct profile_model *m, const struct ebt_event *ev)
 	if (c.process >= MAX_PROCESSES)
 		c.process = MAX_PROCESSES - 1;
 	c.place = (uint8_t)place;
-	c.key = section_key(m, ev, domain);
 	uint32_t context;
-	int err = find_context(m, &c, &context);
+	int err = section_key(m, ev, domain, &c.key);
+	if (!err)
+		err = find_context(m, &c, &context);
 	if (!err)
 		err = count_row(m, ev->stack, context);
 	if (err)
@@ -117,6 +122,9 @@ static int count_sample(struct profile_model *m, const struct ebt_event *ev)
 
 static int note_event(struct profile_model *m, const struct ebt_event *ev)
 {
+	int err = m->spans ? profile_spans_event(m->spans, ev) : 0;
+	if (err)
+		return err;
 	if (!kinds_is_of_lane(ev->kind) && ev->kind != EBT_LOST)
 		return 0;
 	if (ev->kind != EBT_LOST) {
@@ -148,16 +156,18 @@ static void keep_process(struct profile_model *m, struct profile_process *p)
 	p->cpu_ns = of->usage.user_ns + of->usage.system_ns;
 }
 
-void profile_model_forget(struct profile_model *m, uint32_t process)
+int profile_model_forget(struct profile_model *m, uint32_t process)
 {
 	const uint64_t *at = map_get(&m->process_of, process);
+	int err = m->spans ? profile_spans_forget(m->spans, process, m->last_ns) : 0;
 	places_forget(&m->places, process);
 	if (!at)
-		return;
+		return err;
 	struct profile_process *p = &m->process[*at - 1];
 	keep_process(m, p);
 	p->index = PROCESS_UNKNOWN;
 	map_delete(&m->process_of, process);
+	return err;
 }
 
 void profile_model_end(struct profile_model *m)

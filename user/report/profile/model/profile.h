@@ -7,6 +7,7 @@
 #define REPORT_PROFILE_MODEL_PROFILE_H
 
 #include "report/profile/model/places.h"
+#include "report/profile/model/spans.h"
 #include "session/kinds.h"
 #include "session/session.h"
 
@@ -17,6 +18,7 @@ enum profile_by {
 	PROFILE_BY_THREAD,
 	PROFILE_BY_DOMAIN,
 	PROFILE_BY_PROGRAM,
+	PROFILE_BY_SPAN,
 };
 
 struct profile_process {
@@ -31,7 +33,7 @@ struct profile_process {
 /* What samples have in common beside their stack. */
 struct profile_context {
 	uint32_t process; /* among those of the model */
-	uint32_t key;	  /* thread or domain, if the sections are of these; else 0 */
+	uint32_t key;	  /* thread, domain or span, if the sections are of these; else 0 */
 	uint8_t place;	  /* of enum place, or a row of phases */
 };
 
@@ -54,6 +56,7 @@ struct profile_model {
 	struct profile_context *context;
 	struct profile_row *row;
 	uint32_t processes, contexts, rows;
+	struct profile_spans *spans; /* NULL: the sections are not of spans */
 	/* Private. */
 	uint32_t process_room, context_room, row_room;
 	struct places places;
@@ -62,13 +65,13 @@ struct profile_model {
 	struct map row_of;     /* stack and context → row + 1 */
 };
 
-/* Keeps the session. Done works on zeroed memory, too. */
-void profile_model_init(struct profile_model *m, const struct session *s, enum profile_by by);
+/* Keeps the session. Done works on zeroed memory, too, and follows either. 0 or -ENOMEM. */
+int profile_model_init(struct profile_model *m, const struct session *s, enum profile_by by);
 void profile_model_done(struct profile_model *m);
 /* 0 or -ENOMEM. */
 int profile_model_events(struct profile_model *m, const struct ebt_event *ev, size_t n);
-/* What is known of the process is kept, as its index will mean another one. */
-void profile_model_forget(struct profile_model *m, uint32_t process);
+/* What is known of the process is kept, as its index will mean another one. 0 or -ENOMEM. */
+int profile_model_forget(struct profile_model *m, uint32_t process);
 /* After the last event. */
 void profile_model_end(struct profile_model *m);
 

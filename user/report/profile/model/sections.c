@@ -43,6 +43,9 @@ static void name_section(const struct profile_model *m, const struct profile_con
 	case PROFILE_BY_PROGRAM:
 		snprintf(ret, PROFILE_NAME_BYTES, "%s", comm);
 		break;
+	case PROFILE_BY_SPAN:
+		snprintf(ret, PROFILE_NAME_BYTES, "%s", profile_spans_name(m->spans, c->key));
+		break;
 	}
 }
 

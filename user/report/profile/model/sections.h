@@ -7,7 +7,7 @@
 #include "report/frame_tree.h"
 #include "report/profile/model/profile.h"
 
-#define PROFILE_NAME_BYTES 80
+#define PROFILE_NAME_BYTES 280 /* a longer name is cut */
 
 struct profile_section {
 	char name[PROFILE_NAME_BYTES];

@@ -58,7 +58,8 @@ static void sample(uint32_t process, uint16_t domain, uint32_t tid, const char *
 
 static void begin(enum profile_by by)
 {
-	profile_model_init(&model, session, by);
+	if (profile_model_init(&model, session, by))
+		abort();
 }
 
 /* The sections: name, samples, those of the collector. */
@@ -150,7 +151,8 @@ static void test_sections(void)
 
 	begin(PROFILE_BY_PROGRAM);
 	sample(1, EBT_NO_DOMAIN, 70, "main");
-	profile_model_forget(&model, 1);
+	if (profile_model_forget(&model, 1))
+		abort();
 	snprintf(processes_at(&session->processes, 1)->comm, 32, "other");
 	sample(1, EBT_NO_DOMAIN, 70, "main");
 	sample(1, EBT_NO_DOMAIN, 70, "main");
