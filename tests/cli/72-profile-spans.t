@@ -39,6 +39,12 @@ is "$(grep -cE '^flush;.*;lap;pack 43$' "$TMP/folded")" 1 "a folded stack begins
 is "$(jq -r '.sections[] | "\(.name) \(.share.before.samples) \(.share.after.samples)"' "$TMP/diff" | sort)" \
 	"$(printf '%s\n' 'flush 43 0' 'no span 36 149' 'reply 77 241' 'request 237 419')" "spans are compared by their names" ||
 	diag "$(jq -c '[.sections[] | [.name, .share]]' "$TMP/diff")"
+# Fibers, their spans, and a span of the program in one of them.
+"$ebt" profile --by span --json tests/data/profile/ocaml-fibers.ebt >"$TMP/fibers"
+is "$(jq -r '.sections[] | .name as $name | .functions[] | select(.function | startswith("Fibers.")) | select(.self.samples > 0) |
+	"\($name): \(.function)"' "$TMP/fibers" | sort)" \
+	"$(printf '%s\n' 'fiber (no name): Fibers.writes' 'fiber reader: Fibers.reads' 'no fiber: Fibers.turns' 'own: Fibers.owns' 'request: Fibers.requests')" \
+	"functions of fibers are in them, or in the innermost span"
 # No event but samples: then there is none of a span.
 "$ebt" -q tests/data/profile/laps-old.ebt -e sample -o "$TMP/alone.ebt"
 is "$("$ebt" profile --by span --json "$TMP/alone.ebt" | jq -c '[.sections[] | [.name, .share.samples]]')" '[["no span",393]]' \

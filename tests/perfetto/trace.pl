@@ -34,8 +34,10 @@ sub of {
 	return $of{$kind}{$iid} // bad("$kind has no $iid");
 }
 
+# Of a file that is not known: it has nothing.
 sub mapping {
 	my $m = shift or return '';
+	return '' if !$m->{path_string_ids};
 	my $path = join '', map { '/' . of('mapping_paths', $_) } @{$m->{path_string_ids} // []};
 	return $path . ' ' . unpack 'H*', of('build_ids', one($m, 'build_id'));
 }
@@ -46,9 +48,11 @@ sub callstack {
 	for my $iid (@{of('callstacks', shift)->{frame_ids}}) {
 		my $f = of('frames', $iid);
 		my ($line, $mapping) = (one($f, 'line_number'), one($f, 'mapping_id'));
+		bad("frame $iid has no mapping") if !$mapping;
+		my $file = mapping(of('mappings', $mapping));
 		push @frames, of('function_names', one($f, 'function_name_id')) . '@' .
 			of('source_paths', one($f, 'source_path_iid')) . (defined $line ? ":$line" : '') .
-			($mapping ? sprintf(' (%s+0x%x)', mapping(of('mappings', $mapping)), one($f, 'rel_pc')) : '');
+			($file ? sprintf(' (%s+0x%x)', $file, one($f, 'rel_pc')) : '');
 	}
 	return join '; ', @frames;
 }
@@ -102,6 +106,15 @@ sub event {
 	print join("\t", $type, $ts, $track, $name, $value, map { "$_=$n{$_}" } sort keys %n), "\n";
 }
 
+# type "sample", ts, "pid/tid", mode, stack; cpu, and why the stack is not whole
+sub sample {
+	my ($ts, $s) = @_;
+	my %n = map { defined one($s, $_) ? ($_ => one($s, $_)) : () } qw(cpu unwind_error);
+	my $stack = one($s, 'callstack_iid');
+	print join("\t", 'sample', $ts, one($s, 'pid') . '/' . one($s, 'tid'), one($s, 'cpu_mode'),
+		$stack ? callstack($stack) : '', map { "$_=$n{$_}" } sort keys %n), "\n";
+}
+
 my $trace = message();
 for my $p (@{$trace->{packet}}) {
 	my $flags = one($p, 'sequence_flags') // 0;
@@ -126,6 +139,10 @@ for my $p (@{$trace->{packet}}) {
 	if (my $e = one($p, 'track_event')) {
 		bad('an event has no time') if !defined one($p, 'timestamp');
 		event(one($p, 'timestamp'), $e);
+	}
+	if (my $s = one($p, 'perf_sample')) {
+		bad('a sample has no time') if !defined one($p, 'timestamp');
+		sample(one($p, 'timestamp'), $s);
 	}
 }
 for my $track (sort keys %open) { bad("$open{$track} slices of $track have no end") if $open{$track}; }

@@ -25,6 +25,7 @@ enum {
 	PACKET_SEQUENCE_FLAGS = 13,
 	PACKET_DEFAULTS = 59,
 	PACKET_TRACK_DESCRIPTOR = 60,
+	PACKET_PERF_SAMPLE = 66,
 	PACKET_FIRST_ON_SEQUENCE = 87,
 };
 enum { FLAG_CLEARED = 1, FLAG_NEEDS_STATE = 2 };
@@ -69,6 +70,16 @@ enum {
 	NOTE_ARRAY = 12,
 	NOTE_STRING_IID = 17,
 };
+
+enum {
+	SAMPLE_CPU = 1,
+	SAMPLE_PID = 2,
+	SAMPLE_TID = 3,
+	SAMPLE_CALLSTACK = 4,
+	SAMPLE_MODE = 5,
+	SAMPLE_UNWIND_ERROR = 16,
+};
+enum { MODE_IS_KERNEL = 1, MODE_IS_USER = 2 };
 
 /* In struct packet_uuid: where the event begins, and how many bytes its type has there. */
 enum { COMMON_EVENT = 6, EVENT_TYPE_BYTES = 2 };
@@ -395,6 +406,24 @@ void packets_note_stack(struct packets *p, uint32_t iid)
 	proto_put_u64(&p->one, NOTE_STRING_IID, iid);
 	proto_close(&p->one, opened);
 	proto_put_u64(&p->one, EVENT_CALLSTACK_IID, iid);
+}
+
+void packets_put_sample(struct packets *p, uint64_t ts, const struct packet_sample *s)
+{
+	open_packet(p, FLAG_NEEDS_STATE);
+	proto_put_u64(&p->one, PACKET_TIMESTAMP, ts);
+	size_t sample = proto_open(&p->one, PACKET_PERF_SAMPLE);
+	if (s->has_cpu)
+		proto_put_u64(&p->one, SAMPLE_CPU, s->cpu);
+	proto_put_u64(&p->one, SAMPLE_PID, s->pid);
+	proto_put_u64(&p->one, SAMPLE_TID, s->tid);
+	if (s->stack)
+		proto_put_u64(&p->one, SAMPLE_CALLSTACK, s->stack);
+	proto_put_u64(&p->one, SAMPLE_MODE, s->in_kernel ? MODE_IS_KERNEL : MODE_IS_USER);
+	if (s->unwind != PACKET_UNWIND_WHOLE)
+		proto_put_u64(&p->one, SAMPLE_UNWIND_ERROR, s->unwind);
+	proto_close(&p->one, sample);
+	close_packet(p);
 }
 
 void packets_flow_begin(struct packets *p, uint64_t flow)

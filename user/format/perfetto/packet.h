@@ -86,6 +86,21 @@ struct packet_track {
 	bool separate;		  /* never one with another of its name; its own name may change */
 };
 
+/* Profiling.StackUnwindError */
+enum packet_unwind {
+	PACKET_UNWIND_UNKNOWN = 0,
+	PACKET_UNWIND_WHOLE = 1,
+	PACKET_UNWIND_MEMORY = 2,
+	PACKET_UNWIND_INFO = 3,
+};
+
+struct packet_sample {
+	uint32_t pid, tid, cpu;
+	bool has_cpu, in_kernel;
+	uint32_t stack;
+	enum packet_unwind unwind;
+};
+
 struct packets {
 	struct buf out; /* whole packets */
 	struct buf one; /* the packet in the making, in memory */
@@ -141,6 +156,8 @@ void packets_note_true(struct packets *p, uint32_t note);
 void packets_note_text(struct packets *p, uint32_t note, const char *text);
 /* A stack by its number, of a Callstack and of the text of a note. */
 void packets_note_stack(struct packets *p, uint32_t iid);
+/* PerfSample; the stack is a number of a Callstack, 0: there is none. */
+void packets_put_sample(struct packets *p, uint64_t ts, const struct packet_sample *s);
 /* An arrow with a number, unique in the trace, begins at the event, or ends there. */
 void packets_flow_begin(struct packets *p, uint64_t flow);
 void packets_flow_end(struct packets *p, uint64_t flow);

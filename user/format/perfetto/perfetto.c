@@ -295,6 +295,34 @@ static int put_offcpu(struct perfetto *f, const struct ebt_event *ev)
 	return 0;
 }
 
+/* A sample of its thread, which is beside the tracks of the domains. */
+static int put_sample(struct perfetto *f, const struct ebt_event *ev)
+{
+	static const enum packet_unwind unwinds[] = {
+		[EBT_SAMPLE_WHOLE] = PACKET_UNWIND_WHOLE,
+		[EBT_SAMPLE_UNREAD] = PACKET_UNWIND_MEMORY,
+		[EBT_SAMPLE_CUT] = PACKET_UNWIND_MEMORY,
+		[EBT_SAMPLE_LEAF] = PACKET_UNWIND_INFO,
+		[EBT_SAMPLE_CALL] = PACKET_UNWIND_INFO,
+		[EBT_SAMPLE_GAP] = PACKET_UNWIND_INFO,
+	};
+	if (!perfetto_tracks_process(&f->tracks, ev->process))
+		return -ENOMEM;
+	know_stack(f, ev);
+	bool is_known = ev->id < sizeof(unwinds) / sizeof(*unwinds);
+	const struct packet_sample sample = {
+		.pid = processes_pid(&f->session->processes, ev->process),
+		.tid = ev->tid,
+		.cpu = ev->cpu,
+		.has_cpu = ev->cpu != EBT_NO_CPU,
+		.in_kernel = ev->arg[0],
+		.stack = f->stack,
+		.unwind = is_known ? unwinds[ev->id] : PACKET_UNWIND_UNKNOWN,
+	};
+	packets_put_sample(&f->packets, ev->ts, &sample);
+	return 0;
+}
+
 static uint64_t session_track(struct perfetto *f)
 {
 	struct packet_track track = {
@@ -444,6 +472,8 @@ static int one_event(struct perfetto *f, const struct ebt_event *ev)
 		return put_process(f, ev);
 	case EBT_OFFCPU:
 		return put_offcpu(f, ev);
+	case EBT_SAMPLE:
+		return put_sample(f, ev);
 	default:
 		err = put_instant(f, ev);
 		return err ? err : derived_tracks_event(&f->derived, ev);

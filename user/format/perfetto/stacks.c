@@ -49,7 +49,7 @@ static void forget_all(struct perfetto_stacks *k)
 		map_done(maps[i]);
 		*maps[i] = (struct map){0};
 	}
-	k->left_out = 0;
+	k->left_out = k->no_mapping = 0;
 }
 
 void perfetto_stacks_done(struct perfetto_stacks *k)
@@ -110,12 +110,28 @@ static uint32_t put_build_id(struct perfetto_stacks *k, uint32_t string)
 	return k->next_iid++;
 }
 
+/* Of frames in no file that is known: trace_processor drops the callstacks of a frame without a
+ * mapping. */
+static uint32_t no_mapping(struct perfetto_stacks *k)
+{
+	struct buf *b = &k->packets->one;
+	if (k->no_mapping)
+		return k->no_mapping;
+	k->no_mapping = k->next_iid++;
+	size_t mapping = proto_open(b, INTERNED_MAPPINGS);
+	proto_put_u64(b, IID, k->no_mapping);
+	proto_close(b, mapping);
+	return k->no_mapping;
+}
+
 static uint32_t mapping_number(struct perfetto_stacks *k, const struct frame_module *m)
 {
 	struct buf *b = &k->packets->one;
 	uint64_t key = (uint64_t)m->path << 32 | m->build_id, *known = map_get(&k->mappings, key);
-	if (!m->path || known)
-		return m->path ? (uint32_t)*known : 0;
+	if (!m->path)
+		return no_mapping(k);
+	if (known)
+		return (uint32_t)*known;
 	const char *path = strings_text(k->session->strings, m->path);
 	uint32_t build_id = put_build_id(k, m->build_id);
 	uint32_t iid = number_new(k, &k->mappings, key, 1), first = k->next_iid;
@@ -170,10 +186,9 @@ static uint32_t frame_number(struct perfetto_stacks *k, uint32_t id)
 		proto_put_u64(b, IID, first + i);
 		if (function)
 			proto_put_u64(b, FRAME_FUNCTION, function);
-		if (mapping) {
-			proto_put_u64(b, FRAME_MAPPING, mapping);
+		proto_put_u64(b, FRAME_MAPPING, mapping);
+		if (f->module.path)
 			proto_put_u64(b, FRAME_PC, f->module.offset);
-		}
 		if (source)
 			proto_put_u64(b, FRAME_SOURCE, source);
 		if (p->has_line)
@@ -200,12 +215,13 @@ static uint32_t left_out_number(struct perfetto_stacks *k)
 	struct buf *b = &k->packets->one;
 	if (k->left_out)
 		return k->left_out;
-	uint32_t function = k->next_iid++;
+	uint32_t function = k->next_iid++, mapping = no_mapping(k);
 	k->left_out = k->next_iid++;
 	put_string(b, INTERNED_FUNCTION_NAMES, function, LEFT_OUT, strlen(LEFT_OUT));
 	size_t frame = proto_open(b, INTERNED_FRAMES);
 	proto_put_u64(b, IID, k->left_out);
 	proto_put_u64(b, FRAME_FUNCTION, function);
+	proto_put_u64(b, FRAME_MAPPING, mapping);
 	proto_close(b, frame);
 	return k->left_out;
 }

@@ -23,9 +23,10 @@ struct perfetto_stacks {
 	/* The numbers of what was written: by the session's id of a string, frame or stack, or by
 	 * path << 32 | build id. Those of a frame's positions follow each other. */
 	struct map functions, sources, mappings, frames, stacks;
-	uint32_t left_out;  /* the number of the frame for what is left out; 0: not written */
-	uint32_t next_iid;  /* of all of them; a number is never used again */
-	uint32_t first_iid; /* of the packets, when the numbers were assigned */
+	uint32_t left_out;   /* the number of the frame for what is left out; 0: not written */
+	uint32_t no_mapping; /* the number of the mapping without a path; 0: not written */
+	uint32_t next_iid;   /* of all of them; a number is never used again */
+	uint32_t first_iid;  /* of the packets, when the numbers were assigned */
 };
 
 /* Initialises zeroed memory; both pointers are kept. */
