@@ -512,13 +512,22 @@ enum ebt_sample_where {
 	EBT_SAMPLE_OCAML = 2,	   /* on a stack of OCaml */
 };
 
+#define EBT_KERNEL_STACKS 4096
+#define EBT_KERNEL_FRAMES 64
+/* Whether a sample was in the kernel. */
+enum ebt_sample_kernel {
+	EBT_SAMPLE_USER = 0,
+	EBT_SAMPLE_KERNEL = 1,	     /* its stack there is not known */
+	EBT_SAMPLE_KERNEL_STACK = 2, /* plus a number below EBT_KERNEL_STACKS: its stack there */
+};
+
 struct ebt_sample_record {
 	struct ebt_record head;
 	uint64_t ts;
 	uint32_t dropped;
 	uint32_t release; /* of OCaml, as in struct ebt_ocaml_record */
 	uint16_t domain;  /* EBT_NO_DOMAIN: not known */
-	uint16_t kernel;  /* it was in the kernel */
+	uint16_t kernel;  /* enum ebt_sample_kernel, or behind EBT_SAMPLE_KERNEL_STACK */
 	uint32_t whole;	  /* the frames of OCaml reach the outermost stack */
 	/* Of C_BY_OCAML: the address to which the outermost function of C returns. What OCaml had
 	 * saved of its stack is valid if that is in the runtime's code. */

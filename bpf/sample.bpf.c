@@ -5,6 +5,7 @@
  * known to be a return address, but where OCaml has called C; which ones are, the tracer decides by
  * the code's own information. Memory that is not there is not read in.
  */
+#include "kernel_stack.bpf.h"
 #include "ocaml_callbacks.bpf.h"
 
 #define SAMPLE_SEARCH	   64 /* words of the innermost function's frame; a power of 2 */
@@ -297,6 +298,8 @@ int ebt_sample(struct bpf_perf_event_data *ctx)
 	uint16_t domain = EBT_NO_DOMAIN;
 	__sync_fetch_and_add(&ebt_sample_counts.taken, 1);
 	read_registers(ctx, &regs);
+	if (regs.kernel)
+		regs.kernel = kernel_stack(ctx);
 	const struct ebt_ocaml_runtime *r = bpf_map_lookup_elem(&ebt_sampled, &of);
 	if (r) {
 		place.state = ocaml_state(r->tls, r->tls_offset, r->tls_module, task);

@@ -134,6 +134,7 @@ wrong "an argument that no marker has" spans --by '#12' -p 1
 of "stat spans top profile mem pages" --top 3
 of "stat spans profile" --by program
 of "profile" --freq 99
+of "profile" --kernel-stacks
 of "trace stat top mem" --cpu 5%
 of "trace stat top mem" --memory 100M
 of "mem" --filter size=1

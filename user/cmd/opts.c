@@ -124,6 +124,10 @@ const struct option_row option_rows[] = {
 	 "Record the stack of each event, or of those of this name or kind; !GLOB excludes "
 	 "(repeatable; needs privilege)",
 	 1, OWN},
+	{OPTS_PROFILE, "kernel-stacks", OPT_KERNEL_STACKS, NULL,
+	 "Samples that interrupt the kernel have its functions, too, where /proc/kallsyms may be "
+	 "read",
+	 1, INTO(TRUE, engine.kernel_stacks, .is_live = true)},
 	{OPTS_TRACE | OPTS_SPANS, "marker", 'U', &of_marker,
 	 "Markers of any program as events: 'provider:name'; as spans: 'p:begin~p:end' by thread, "
 	 "'p:begin#0~p:end#0' by argument 0 of each; #1:str: with the text of argument 1 "

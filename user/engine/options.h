@@ -68,6 +68,7 @@ struct engine_options {
 	double cpu_share;	 /* the budget: of one CPU, 0.05 are 5 %; 0: none */
 	uint64_t memory_bytes;	 /* likewise */
 	unsigned sample_hz;	 /* samples of threads on a CPU, per second and CPU; 0: none */
+	bool kernel_stacks;	 /* samples have the stack of the kernel, too */
 	bool counts;		 /* the report counts events: thread and CPU do not matter */
 	/* What is read is shown to a person: where there are many processes and rings, those that
 	 * do little are looked at the less often. */

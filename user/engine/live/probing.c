@@ -258,6 +258,7 @@ enum engine_end probing_begin(struct probing *p, const struct engine *e, bool re
 		.offcpu = o->blame,
 		.sample_ns = o->sample_hz ? NS_PER_S / o->sample_hz : 0,
 		.faults = o->faults,
+		.kernel_stacks = o->kernel_stacks,
 		.yield = yield_of(o),
 		.needs_markers = engine_mode(o) == MODE_STREAM || engine_mode(o) == MODE_WATERMARK,
 		.stacks = o->stacks,

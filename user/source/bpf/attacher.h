@@ -39,6 +39,7 @@ enum bpf_table {
 	BPF_TABLE_DOMAINS,	  /* struct ebt_ocaml_domain, by that << 32 | the domain's number */
 	BPF_TABLE_USDT_SPECS,	  /* struct ebt_usdt_spec, by its key */
 	BPF_TABLE_SAMPLED,	  /* struct ebt_ocaml_runtime, by the slot of the process */
+	BPF_TABLE_KERNEL_STACKS,  /* EBT_KERNEL_FRAMES addresses, by the number of the stack */
 	BPF_TABLES
 };
 

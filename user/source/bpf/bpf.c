@@ -446,26 +446,27 @@ static void init_traced(struct bpf_source *s)
 			&by);
 }
 
-static void init_records(struct bpf_source *s)
+static int init_records(struct bpf_source *s)
 {
 	const struct probe_plan *opt = &s->opt;
 	usdt_events_init(&s->usdt, s->session, opt->markers);
-	bpf_records_init(&s->records,
-			 &(struct bpf_records_options){
-				 .session = s->session,
-				 .traced = &s->traced,
-				 .lanes = &s->lanes,
-				 .losses = &s->losses,
-				 .code = s->code,
-				 .stacks = s->stacks,
-				 .pages = opt->pages ? &s->pages : NULL,
-				 .counted = opt->yield == PROBE_TALLIES ? &s->counted : NULL,
-				 .usdt = opt->markers ? &s->usdt : NULL,
-				 .queue_bytes = opt->queue_bytes,
-				 .boottime_offset_ns = timens_own().boottime_ns,
-				 .threads = s->threads,
-				 .sample_ns = opt->sample_ns,
-			 });
+	return bpf_records_init(&s->records,
+				&(struct bpf_records_options){
+					.session = s->session,
+					.traced = &s->traced,
+					.lanes = &s->lanes,
+					.losses = &s->losses,
+					.code = s->code,
+					.stacks = s->stacks,
+					.pages = opt->pages ? &s->pages : NULL,
+					.counted = opt->yield == PROBE_TALLIES ? &s->counted : NULL,
+					.usdt = opt->markers ? &s->usdt : NULL,
+					.queue_bytes = opt->queue_bytes,
+					.boottime_offset_ns = timens_own().boottime_ns,
+					.threads = s->threads,
+					.sample_ns = opt->sample_ns,
+					.stacks_of = opt->kernel_stacks ? s->kernel : NULL,
+				});
 }
 
 static int new_kernel(struct bpf_source *s)
@@ -506,8 +507,7 @@ static int set_up(struct bpf_source *s)
 		return err;
 	set_pages(s);
 	init_traced(s);
-	init_records(s);
-	return 0;
+	return init_records(s);
 }
 
 static int start_samples(struct bpf_source *s, char *reason)

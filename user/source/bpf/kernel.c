@@ -226,6 +226,7 @@ static struct bpf_map *map_of(const struct bpf_kernel *k, enum bpf_table table)
 		[BPF_TABLE_DOMAINS] = k->skel->maps.ebt_ocaml_domains,
 		[BPF_TABLE_USDT_SPECS] = k->skel->maps.ebt_usdt_specs,
 		[BPF_TABLE_SAMPLED] = k->skel->maps.ebt_sampled,
+		[BPF_TABLE_KERNEL_STACKS] = k->skel->maps.ebt_kernel_stacks,
 	};
 	return maps[table];
 }
@@ -454,24 +455,18 @@ static int set_sizes(struct bpf_kernel *k)
 	return err;
 }
 
-static bool has_member(const struct btf *btf, const char *structure, const char *member)
-{
-	int id = btf__find_by_name_kind(btf, structure, BTF_KIND_STRUCT);
-	const struct btf_type *type = id > 0 ? btf__type_by_id(btf, (uint32_t)id) : NULL;
-	const struct btf_member *m = type ? btf_members(type) : NULL;
-	for (uint16_t i = 0; m && i < btf_vlen(type); i++)
-		if (!strcmp(btf__str_by_offset(btf, m[i].name_off), member))
-			return true;
-	return false;
-}
-
 /* True if the kernel fills the sample of a perf event before it runs the program (Linux 6.3, which
  * added dyn_size). Otherwise a fault of a huge page counts as one of a small page, and mapping the
  * zero page counts as a fault. */
 static bool has_samples(struct bpf_refusal *ret)
 {
 	struct btf *btf = btf__load_vmlinux_btf();
-	bool has = btf && has_member(btf, "perf_sample_data", "dyn_size");
+	int id = btf ? btf__find_by_name_kind(btf, "perf_sample_data", BTF_KIND_STRUCT) : 0;
+	const struct btf_type *type = id > 0 ? btf__type_by_id(btf, (uint32_t)id) : NULL;
+	const struct btf_member *m = type ? btf_members(type) : NULL;
+	bool has = false;
+	for (uint16_t i = 0; m && !has && i < btf_vlen(type); i++)
+		has = !strcmp(btf__str_by_offset(btf, m[i].name_off), "dyn_size");
 	if (btf && !has)
 		bpf_refuse_missing("page sizes in samples of page faults", "6.3", ret);
 	btf__free(btf);
@@ -525,6 +520,8 @@ static int set_up(struct bpf_kernel *k, unsigned features)
 	k->skel->rodata->ebt_pidns_ino = pidns == PROCESS_INITIAL_PIDNS ? 0 : pidns;
 	k->skel->rodata->ebt_clock_ahead = timens_own().monotonic_ns;
 	k->skel->rodata->ebt_faults_on = has_feature(features, BPF_FAULTS);
+	k->skel->rodata->ebt_kernel_stacks_on = k->opt.plan->kernel_stacks;
+	bpf_map__set_autocreate(k->skel->maps.ebt_kernel_stacks, k->opt.plan->kernel_stacks);
 	set_counting(k);
 	k->skel->rodata->ebt_page_bytes = (uint64_t)sysconf(_SC_PAGESIZE);
 	bpf_map__set_autocreate(k->skel->maps.ebt_page_calls, has_feature(features, BPF_PAGES));

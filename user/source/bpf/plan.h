@@ -57,6 +57,7 @@ struct probe_plan {
 	unsigned stack_glob_count;
 	uint64_t stack_pause_ns; /* and of the ends of pauses that last so long; 0: none */
 	uint64_t sample_ns;	 /* samples of threads on a CPU, each for so much time; 0: none */
+	bool kernel_stacks;	 /* and with the stack of the kernel, where they interrupt it */
 	enum probe_yield yield;
 	bool budgeted; /* bpf_source_set_level() will be called, and hits are counted */
 	bool coarse;   /* tallies with coarse histograms (base/histogram.h) */

@@ -19,6 +19,7 @@
 #include "session/pause_counts.h"
 #include "session/processes.h"
 #include "session/versions.h"
+#include "source/bpf/kernel_stacks.h"
 #include "source/bpf/samples.h"
 
 /* The layout of a record of the ring buffer (bpf/abi.h), by its type: where its body ends, what its
@@ -93,14 +94,17 @@ static size_t bpf_record_payload(const struct ebt_record *head, size_t size, siz
 /* The period in which a record that waits for symbols is tried. */
 #define RETRY_NS 2000000u
 
-void bpf_records_init(struct bpf_records *s, const struct bpf_records_options *opt)
+int bpf_records_init(struct bpf_records *s, const struct bpf_records_options *opt)
 {
 	*s = (struct bpf_records){.opt = *opt};
+	return opt->stacks_of ? kernel_stacks_new(opt->session, opt->stacks_of, &s->kernel_stacks)
+			      : 0;
 }
 
 void bpf_records_done(struct bpf_records *s)
 {
 	bpf_spool_done(&s->spool);
+	kernel_stacks_free(s->kernel_stacks);
 }
 
 void bpf_records_begin_poll(struct bpf_records *s, uint64_t now_ns)
@@ -484,6 +488,8 @@ static int receive_sample(struct bpf_records *s, struct bpf_process *proc,
 	struct ebt_event ev = new_event(proc, &rec->head, rec->ts);
 	processes_announce(&s->opt.session->processes, proc->process);
 	int err = samples_make(&of, rec, payload, s->opt.sample_ns, &ev);
+	if (!err && s->kernel_stacks)
+		err = kernel_stacks_add(s->kernel_stacks, rec->kernel, &ev);
 	struct ebt_event outside = ev;
 	outside.domain = EBT_NO_DOMAIN;
 	if (!err)

@@ -33,17 +33,19 @@ struct bpf_records_options {
 	struct usdt_events *usdt;    /* NULL: the user asks for no markers */
 	/* Limit of received events that are not read yet: beyond it records stay in the kernel. */
 	size_t queue_bytes;
-	int64_t boottime_offset_ns; /* of the starts in /proc, from those in records */
-	bool threads;		    /* records say when processes begin threads */
-	uint64_t sample_ns;	    /* that a sample stands for */
+	int64_t boottime_offset_ns;	    /* of the starts in /proc, from those in records */
+	bool threads;			    /* records say when processes begin threads */
+	uint64_t sample_ns;		    /* that a sample stands for */
+	const struct bpf_kernel *stacks_of; /* samples get the stacks of the kernel; NULL: none */
 };
 
 /* Read it, but do not write it. */
 struct bpf_records {
 	struct bpf_records_options opt;
-	uint64_t events;     /* received */
-	uint64_t started_ns; /* of the current poll */
-	uint64_t retry_ns;   /* until then a record that was put off is not dispatched again */
+	struct kernel_stacks *kernel_stacks; /* NULL: samples get none */
+	uint64_t events;		     /* received */
+	uint64_t started_ns;		     /* of the current poll */
+	uint64_t retry_ns; /* until then a record that was put off is not dispatched again */
 	uint64_t
 		/* ts of the last record; records are in the order of their reservation */
 		received_ns;
@@ -54,7 +56,8 @@ struct bpf_records {
 	bool lacks_counts; /* the kernel does not count all of a pause; it has been said */
 };
 
-void bpf_records_init(struct bpf_records *s, const struct bpf_records_options *opt);
+/* 0 or -ENOMEM; done() follows either. */
+int bpf_records_init(struct bpf_records *s, const struct bpf_records_options *opt);
 void bpf_records_done(struct bpf_records *s);
 void bpf_records_begin_poll(struct bpf_records *s, uint64_t now_ns);
 /* The removal of probes begins: from then on events are not complete, and ignored. */
