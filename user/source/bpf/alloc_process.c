@@ -249,8 +249,7 @@ ssize_t alloc_process_exec(struct alloc_process *a, uint64_t **ret)
 	a->first_object = a->last_object;
 	a->rest_bytes = 0;
 	a->alloc_tid = a->weight_tid = 0;
-	a->code.read_ns = 0;
-	a->code.early = 0;
+	code_map_exec(&a->code);
 	*ret = object;
 	return (ssize_t)n;
 }

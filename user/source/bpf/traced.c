@@ -600,7 +600,7 @@ void bpf_traced_add_child(struct bpf_traced *t, pid_t pid, uint32_t slot,
 			  const struct bpf_birth *birth, uint64_t now_ns)
 {
 	const struct bpf_process *parent = birth->parent;
-	if (t->stopped || bpf_traced_get(t, slot))
+	if (bpf_traced_get(t, slot))
 		return;
 	bpf_traced_take_slot(t, slot);
 	/* The pid is used again: the record of its end was dropped. */
@@ -612,9 +612,16 @@ void bpf_traced_add_child(struct bpf_traced *t, pid_t pid, uint32_t slot,
 		return;
 	struct process *child = processes_at(t->opt.processes, proc->process);
 	child->begun_in_run = true;
-	if (parent)
+	if (parent) {
 		child->parent_pid = (uint32_t)parent->pid;
+		code_map_inherit(&proc->allocs.code, &parent->allocs.code);
+	}
 	process_set_clock(child, birth->clock_ahead_ns);
+	/* The record waited behind others: those of the child come, and nothing is attached. */
+	if (t->stopped) {
+		bpf_traced_end(t, proc);
+		return;
+	}
 	if (t->opt.pages)
 		keep_error(t, begin_pages_of_child(t, proc, birth));
 	if (birth->ts)

@@ -132,7 +132,7 @@ struct bpf_traced {
 	uint32_t first_process;	    /* the first of them */
 	struct exec_holder *holder; /* NULL: none */
 	struct bpf_unseen unseen;
-	bool stopped; /* no process is added or scanned any more */
+	bool stopped; /* no process is scanned any more; those that are added have ended */
 	int error;    /* the first one of pages that no record is of */
 };
 

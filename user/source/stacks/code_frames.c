@@ -282,6 +282,28 @@ void code_map_set(struct code_frames *c, struct code_map *map, pid_t pid,
 	put_fresh(map, &fresh, err);
 }
 
+void code_map_inherit(struct code_map *map, const struct code_map *parent)
+{
+	if (map->count || !parent->count)
+		return;
+	struct code_mapping *copy = malloc(parent->count * sizeof(*copy));
+	if (!copy)
+		return;
+	memcpy(copy, parent->mapping, parent->count * sizeof(*copy));
+	free(map->mapping);
+	map->mapping = copy;
+	map->count = map->cap = parent->count;
+	map->is_parents = true;
+}
+
+void code_map_exec(struct code_map *map)
+{
+	if (map->is_parents)
+		code_map_done(map);
+	map->read_ns = 0;
+	map->early = 0;
+}
+
 void code_map_done(struct code_map *map)
 {
 	free(map->mapping);

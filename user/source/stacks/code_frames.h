@@ -34,6 +34,7 @@ struct code_map {
 	uint64_t read_ns;  /* 0: never */
 	uint64_t cost_ns;  /* the time that it took */
 	unsigned early;	   /* how often they were read without a pause */
+	bool is_parents;   /* they are of the process that has forked this one */
 	uint64_t recorded; /* how many there were when one was taken of those that are recorded */
 };
 
@@ -68,6 +69,11 @@ void code_map_read(struct code_frames *c, struct code_map *map, pid_t pid, bool 
 /* Takes its mappings (MAPS_TRACED) from a list that was read just now. */
 void code_map_set(struct code_frames *c, struct code_map *map, pid_t pid,
 		  const struct maps_list *maps);
+/* A child has its parent's mappings until its own are read, or its code_map_exec(): it may have
+ * ended before. Without memory it has none. */
+void code_map_inherit(struct code_map *map, const struct code_map *parent);
+/* The process runs another program: the mappings are to be read again. */
+void code_map_exec(struct code_map *map);
 void code_map_done(struct code_map *map);
 
 /* Writes the name of a function to be used in place of the linker's. False: it has no other. */
