@@ -40,8 +40,8 @@ struct linux_binprm {
 #define __BPF_CORE_READ_H__
 #define READ_1(from, a)			    ((from)->a)
 #define READ_2(from, a, b)		    ((from)->a->b)
-#define READ_OF(from, a, b, name, ...)	    name
-#define BPF_CORE_READ(from, ...)	    READ_OF(from, __VA_ARGS__, READ_2, READ_1)(from, __VA_ARGS__)
+#define READ_OF(a, b, name, ...)	    name
+#define BPF_CORE_READ(from, ...)	    READ_OF(__VA_ARGS__, READ_2, READ_1)(from, __VA_ARGS__)
 #define bpf_map_delete_elem(map, k)	    map_remove(map, k, sizeof(*(map)->key))
 #define bpf_map_pop_elem(map, ret)	    pop_slot(ret)
 #define bpf_map_push_elem(map, slot, flags) push_slot(slot)

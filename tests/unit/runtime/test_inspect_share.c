@@ -5,8 +5,8 @@
 
 #include "tests/tap.h"
 
-/* The bytes of a file that may be read when `cpu_ns` were spent until `ago_ns` ago, and what is left
- * of that time. */
+/* The bytes of a file that may be read when `cpu_ns` were spent until `ago_ns` ago, and what is
+ * left of that time. */
 static uint64_t allowed(uint64_t cpu_ns, uint64_t ago_ns, uint64_t *ret_left_ns)
 {
 	struct inspect_budget b;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What the source of rings remembers of files that are closed: losses, and the first damage; what is
- * left out of a ring, and what a lane gives back. */
+/* What the source of rings remembers of files that are closed: losses, and the first damage; what
+ * is left out of a ring, and what a lane gives back. */
 #include "source/ring/losses.h"
 
 #include <fcntl.h>
