@@ -129,8 +129,8 @@ int ebt_process_exec(struct bpf_raw_tracepoint_args *ctx)
 #define VM_EXEC 4 /* include/linux/mm.h */
 
 /* The mappings of a process that come within wait_ns of one that was reported are not: what it has
- * mapped is read for some time (EXEC_NS of engine/live/everyone.c). A program that maps code all the
- * time, as some compilers do, has its wait doubled. Processes with the same row replace each
+ * mapped is read for some time (EXEC_NS of engine/live/everyone.c). A program that maps code all
+ * the time, as some compilers do, has its wait doubled. Processes with the same row replace each
  * other. */
 #define MAPPED_ROWS	   256
 #define MAPPED_WAIT_NS	   10000000ull

@@ -194,7 +194,8 @@ static bool is_our_limit(int err)
 static void set_runtime(struct ring_files *r, struct traced_process *p, struct runtime_version v)
 {
 	p->runtime = v;
-	if (!p->runtime.language)
+	p->has_none = !v.language;
+	if (p->has_none)
 		return;
 	r->runtime = p->runtime;
 	messages_at(&r->engine->session->messages, LOG_VERBOSE, "process %d is %s", p->pid,
@@ -203,10 +204,8 @@ static void set_runtime(struct ring_files *r, struct traced_process *p, struct r
 
 static void detect_runtime(struct ring_files *r, struct traced_process *p)
 {
-	if (p->runtime.language || p->inherits_none)
-		return;
-	set_runtime(r, p, inspect_runtime(r->inspect, p->pid));
-	p->has_none = !p->runtime.language;
+	if (!p->runtime.language && !p->inherits_none)
+		set_runtime(r, p, inspect_runtime(r->inspect, p->pid));
 }
 
 void ring_files_program_runs(struct ring_files *r, pid_t pid, const char *name)
@@ -214,8 +213,7 @@ void ring_files_program_runs(struct ring_files *r, pid_t pid, const char *name)
 	struct traced_process *p = traced_find(r->traced, pid);
 	if (p)
 		detect_runtime(r, p);
-	/* Of one that has ended nothing is mapped any more. */
-	if (p && !p->runtime.language)
+	if (p && !p->runtime.language) /* of one that has ended nothing is mapped any more */
 		set_runtime(r, p, inspect_program(r->inspect, name));
 }
 

@@ -16,9 +16,9 @@ static const struct schema_key report[] = {{"kind", SCHEMA_CONST("\"stat\"")},
 					   {"total", SCHEMA_REF("total")},
 					   {"processes", SCHEMA_LIST("process")},
 					   {0}};
-/* at_ns: only with --interval; budget: only with --cpu or --memory; programs: only if processes were added up that have no element of
- * `processes`; blame: only with --blame, or where a probe stood at pauses; open: only with
- * --interval and --blame. */
+/* at_ns: only with --interval; programs: only if processes were added up that have no element of
+ * `processes`; budget: only with --cpu or --memory; blame: only with --blame, or where a probe
+ * stood at pauses; open: only with --interval and --blame. */
 static const struct schema_key optional[] = {{"at_ns", SCHEMA_COUNT},
 					     {"programs", SCHEMA_LIST("program")},
 					     {"budget", SCHEMA_REF("budget")},

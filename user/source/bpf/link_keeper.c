@@ -206,8 +206,8 @@ static void hold(struct job *job)
 
 /*
  * Forks a holder that shares the keeper's memory, which costs a third of a copy, and waits until it
- * has ended: until then it runs on this thread's stack, and its errno is this thread's. It is waited
- * for, so that its CPU time counts as the keeper's.
+ * has ended: until then it runs on this thread's stack, and its errno is this thread's. It is
+ * waited for, so that its CPU time counts as the keeper's.
  */
 static void *run_holder(void *arg)
 {
