@@ -188,7 +188,10 @@ struct ebt_ocaml_runtime {
 	uint16_t user_event;  /* index of the event among the arguments of the user-event write */
 	uint16_t release;     /* the tracer's own number; records carry it */
 	uint16_t numbering;   /* of its phases */
-	uint16_t reserved[2];
+	/* From there to a pointer to what the runtime has of the thread's domain, of which the
+	 * second word is the domain's state, also while the thread is in a blocking section, which
+	 * has no state; 0: not known. */
+	int32_t domain_self;
 	struct ebt_ocaml_stacks stacks;
 	uint64_t site[8]; /* by enum ebt_ocaml_function */
 	/* Addresses between which the runtime calls C and has saved where OCaml's stack is; for
@@ -411,7 +414,8 @@ struct ebt_page_record {
 
 /* An interval in which a thread (head.tid) did not run: from `from` to `ts`, when it runs on
  * head.cpu; times by the same clock. Numbers of threads are those of the tracer's namespace, 0:
- * none. */
+ * none. The payload, if stacks are wanted: a struct ebt_sample_record of its begin, of which the
+ * time and the rest of the head, but for site and size, are undefined, with its own payload. */
 struct ebt_offcpu_record {
 	struct ebt_record head;
 	uint64_t ts;

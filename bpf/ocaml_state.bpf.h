@@ -24,16 +24,21 @@ static __always_inline uint64_t user_word(uint64_t address)
 	return word;
 }
 
+/* The address of the variable with the state; tls is not EBT_OCAML_TLS_NONE. */
+static __always_inline uint64_t ocaml_state_at(uint32_t tls, int64_t offset, uint64_t module,
+					       struct task_struct *task)
+{
+	uint64_t at = REGS_THREAD(task);
+	if (tls == EBT_OCAML_TLS_MODULE)
+		at = user_word(user_word(at + 8) + 16 * module);
+	return at + offset;
+}
+
 /* The address of the state; 0: not known. */
 static __always_inline uint64_t ocaml_state(uint32_t tls, int64_t offset, uint64_t module,
 					    struct task_struct *task)
 {
-	uint64_t at = REGS_THREAD(task);
-	if (tls == EBT_OCAML_TLS_NONE)
-		return 0;
-	if (tls == EBT_OCAML_TLS_MODULE)
-		at = user_word(user_word(at + 8) + 16 * module);
-	return user_word(at + offset);
+	return tls == EBT_OCAML_TLS_NONE ? 0 : user_word(ocaml_state_at(tls, offset, module, task));
 }
 
 /* The number of the domain with this state; EBT_NO_DOMAIN: not known. */

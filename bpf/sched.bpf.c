@@ -12,9 +12,12 @@
  * executed by the waker, while an idle CPU executes the other for a thread that is sent to it. The
  * waking may come before the switch of a thread that is about to sleep; so its time counts from
  * `from` on only, and the last one before a switch in is the one that has woken the thread.
+ *
+ * If the tracer wants stacks, that of a thread is kept where it leaves its CPU, as its memory is
+ * there then, in a room which the thread has from the begin on, and belongs to the record.
  */
-#include "channel.bpf.h"
 #include "faults.bpf.h"
+#include "sample.bpf.h"
 
 /* Of the kernel's task states. */
 #define STATE_UNINTERRUPTIBLE 0x0002
@@ -37,6 +40,7 @@ struct thread {
 	void *scratch;	    /* of in_interrupt() */
 	uint32_t waiter;    /* 1 + its index among the waiters of wait_cpu; 0: none */
 	uint32_t wait_cpu;
+	uint32_t room; /* 1 + the index of its stack in ebt_offcpu_rooms; 0: none */
 	char waker_comm[EBT_COMM_BYTES];
 };
 
@@ -46,6 +50,39 @@ struct {
 	__type(key, int);
 	__type(value, struct thread);
 } ebt_threads SEC(".maps");
+
+/* Set before load. Shorter intervals are not recorded. */
+const volatile uint64_t ebt_offcpu_min_ns = 0;
+/* Stacks that can be kept; 0: none are wanted. */
+const volatile uint32_t ebt_offcpu_stacks = 0;
+/* Rooms that have been in use; in .bss. */
+uint32_t ebt_offcpu_used = 0;
+
+/* The record of an interval with the stack at its begin. */
+struct room {
+	struct ebt_offcpu_record rec;
+	struct ebt_sample_record sample;
+	union {
+		struct sample_c c;
+		struct sample_ocaml ocaml;
+	};
+	/* Odd while the stack is written; 0: there is none. Behind all that is emitted. */
+	uint64_t changes;
+};
+#define ROOM_PAYLOAD (offsetof(struct room, changes) - offsetof(struct room, sample))
+
+/* By room; the tracer sets the sizes before it loads these. A thread has its room until it ends. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, uint32_t);
+	__type(value, struct room);
+} ebt_offcpu_rooms SEC(".maps");
+struct {
+	__uint(type, BPF_MAP_TYPE_QUEUE);
+	__uint(max_entries, 1);
+	__type(value, uint32_t);
+} ebt_offcpu_free SEC(".maps");
 
 /* Who ran the longest on a CPU since a thread of ours was preempted there. A slot is taken by
  * switches on this CPU alone, and given back by its owner's next run on any: plain stores are
@@ -173,6 +210,61 @@ static __always_inline void end_waiting(struct thread *t, struct ebt_offcpu_reco
 	w->used[i] = 0;
 }
 
+/* ---- stacks ---- */
+
+static __always_inline struct room *room_of(const struct thread *t)
+{
+	uint32_t i = t->room - 1;
+	return ebt_offcpu_stacks && t->room ? bpf_map_lookup_elem(&ebt_offcpu_rooms, &i) : 0;
+}
+
+/* Where all rooms are in use, the thread's intervals are recorded without stacks. */
+static __always_inline void take_room(struct thread *t)
+{
+	uint32_t i;
+	if (!ebt_offcpu_stacks || t->room)
+		return;
+	if (bpf_map_pop_elem(&ebt_offcpu_free, &i)) {
+		if (*(volatile uint32_t *)&ebt_offcpu_used >= ebt_offcpu_stacks)
+			return;
+		i = __sync_fetch_and_add(&ebt_offcpu_used, 1);
+		if (i >= ebt_offcpu_stacks)
+			return;
+	}
+	t->room = i + 1;
+	struct room *k = room_of(t);
+	if (k)
+		k->changes = 0;
+}
+
+static __always_inline void leave_room(struct thread *t)
+{
+	uint32_t i = t->room - 1;
+	if (!ebt_offcpu_stacks || !t->room)
+		return;
+	t->room = 0;
+	bpf_map_push_elem(&ebt_offcpu_free, &i, BPF_ANY);
+}
+
+/* The current thread leaves its CPU. */
+static __noinline int keep_stack(struct thread *t, struct task_struct *task)
+{
+	struct registers regs;
+	struct place place = {};
+	struct room *k = t ? room_of(t) : 0;
+	if (!k)
+		return 0;
+	k->changes |= 1;
+	read_user_registers(task, &regs);
+	const struct ebt_ocaml_runtime *r = sample_find(t->slot, task, &regs, &place);
+	if (!r || place.where == EBT_SAMPLE_C)
+		sample_put_c(&k->sample, &k->c, &regs, place.domain);
+	else
+		sample_put_ocaml(&k->sample, &k->ocaml, &regs, r, &place);
+	k->changes++;
+	return 0;
+}
+
 /* ---- records ---- */
 
 /* A thread that has left its CPU at `from`: what is known of the interval that ends at ts. */
@@ -204,19 +296,11 @@ static __always_inline void fill(struct ebt_offcpu_record *rec, const struct thr
 	__builtin_memcpy(rec->waker_comm, t->waker_comm, EBT_COMM_BYTES);
 }
 
-/* It runs since ts. before: who ran there before it; NULL: not known. */
-static __always_inline void emit(struct thread *t, struct task_struct *task,
-				 struct task_struct *before, uint64_t from, uint64_t ts,
-				 uint64_t run_delay)
+/* before: who ran on this CPU before it; NULL: not known. */
+static __always_inline void fill_end(struct ebt_offcpu_record *rec, struct thread *t,
+				     struct task_struct *task, struct task_struct *before,
+				     uint64_t from, uint64_t ts, uint64_t run_delay)
 {
-	struct ebt_offcpu_record *rec = channel_reserve(sizeof(*rec), EBT_NO_POS);
-	faults_leave_out(task, ts - from);
-	if (!rec) {
-		channel_drop_event(EBT_NO_POS);
-		if (t->waiter)
-			end_waiting(t, 0);
-		return;
-	}
 	fill(rec, t, task, from, ts);
 	rec->head.cpu = (uint16_t)bpf_get_smp_processor_id();
 	rec->open = 0;
@@ -231,7 +315,43 @@ static __always_inline void emit(struct thread *t, struct task_struct *task,
 		rec->runner_cpu = rec->head.cpu;
 		copy_comm(rec->runner_comm, before);
 	}
-	bpf_ringbuf_submit(rec, BPF_RB_NO_WAKEUP);
+}
+
+/* The record in the room, with the stack. Nonzero: it was dropped. */
+static __always_inline long emit_room(struct room *k)
+{
+	uint64_t payload = sizeof(k->sample) + k->sample.head.size;
+	payload = payload < ROOM_PAYLOAD ? payload : ROOM_PAYLOAD;
+	k->rec.head.size = (uint16_t)payload;
+	if (budget_leaves(EBT_NO_POS))
+		return 1;
+	return bpf_ringbuf_output(&ebt_channel, &k->rec, sizeof(k->rec) + payload,
+				  BPF_RB_NO_WAKEUP);
+}
+
+/* It runs since ts. */
+static __always_inline void emit(struct thread *t, struct task_struct *task,
+				 struct task_struct *before, uint64_t from, uint64_t ts,
+				 uint64_t run_delay)
+{
+	long dropped = 0;
+	faults_leave_out(task, ts - from);
+	struct room *k = ts - from >= ebt_offcpu_min_ns ? room_of(t) : 0;
+	if (k && k->changes) {
+		fill_end(&k->rec, t, task, before, from, ts, run_delay);
+		dropped = emit_room(k);
+	} else if (ts - from >= ebt_offcpu_min_ns) {
+		struct ebt_offcpu_record *rec = channel_reserve(sizeof(*rec), EBT_NO_POS);
+		dropped = !rec;
+		if (rec) {
+			fill_end(rec, t, task, before, from, ts, run_delay);
+			bpf_ringbuf_submit(rec, BPF_RB_NO_WAKEUP);
+		}
+	}
+	if (dropped)
+		channel_drop_event(EBT_NO_POS);
+	if (t->waiter)
+		end_waiting(t, 0);
 }
 
 /* The thread has run and its switch in was not seen: some kernels hide switches out of some
@@ -261,6 +381,8 @@ static __always_inline void leave(struct thread *t, struct task_struct *prev,
 	t->run_delay = prev->sched_info.run_delay;
 	if (w && !state)
 		begin_waiting(t, w, next);
+	if (ebt_offcpu_stacks)
+		keep_stack(t, prev);
 	t->from = now;
 }
 
@@ -351,8 +473,10 @@ static __always_inline struct thread *adopt(struct task_struct *task)
 	struct thread *t = 0;
 	if (slot)
 		t = bpf_task_storage_get(&ebt_threads, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
-	if (t)
+	if (t) {
 		t->slot = *slot;
+		take_room(t);
+	}
 	return t;
 }
 
@@ -397,6 +521,7 @@ int ebt_offcpu_exit(uint64_t *ctx)
 	if (t->from)
 		emit_late(t, task, clock_now());
 	t->slot = EBT_NO_SLOT;
+	leave_room(t);
 	return 0;
 }
 
@@ -419,6 +544,49 @@ int ebt_offcpu_begin(uint64_t *ctx)
 	return 0;
 }
 
+static __always_inline void fill_open(struct ebt_offcpu_record *rec, struct thread *t,
+				      struct task_struct *task, uint64_t from, uint64_t now)
+{
+	fill(rec, t, task, from, now);
+	rec->head.cpu = EBT_NO_CPU;
+	rec->open = 1;
+	if (!rec->woken)
+		rec->waker = rec->interrupt = 0;
+	if (!rec->woken)
+		__builtin_memset(rec->waker_comm, 0, EBT_COMM_BYTES);
+	rec->run_delay = task->sched_info.run_delay - t->run_delay;
+	t->run_delay += rec->run_delay;
+}
+
+/* Nonzero: there is no room. */
+static __always_inline long emit_open(struct thread *t, struct task_struct *task, uint64_t from,
+				      uint64_t now)
+{
+	struct ebt_offcpu_record *rec = channel_reserve(sizeof(*rec), EBT_NO_POS);
+	if (!rec)
+		return 1;
+	fill_open(rec, t, task, from, now);
+	bpf_ringbuf_submit(rec, BPF_RB_NO_WAKEUP);
+	return 0;
+}
+
+/* The thread may run on meanwhile, and keep another stack: this one is without, then. */
+static __always_inline long emit_open_room(const struct room *k, struct thread *t,
+					   struct task_struct *task, uint64_t from, uint64_t now)
+{
+	uint64_t changes = *(volatile uint64_t *)&k->changes;
+	struct ebt_offcpu_record *rec = channel_reserve(sizeof(*rec) + ROOM_PAYLOAD, EBT_NO_POS);
+	if (!rec)
+		return 1;
+	fill_open(rec, t, task, from, now);
+	struct ebt_sample_record *sample = (struct ebt_sample_record *)(rec + 1);
+	if (!bpf_probe_read_kernel(sample, ROOM_PAYLOAD, &k->sample) && changes && !(changes & 1) &&
+	    changes == *(volatile uint64_t *)&k->changes)
+		rec->head.size = (uint16_t)(sizeof(*sample) + sample->head.size);
+	bpf_ringbuf_submit(rec, BPF_RB_NO_WAKEUP);
+	return 0;
+}
+
 /* Records the intervals that are open, which go on as new ones. */
 SEC("iter/task")
 int ebt_offcpu_flush(uint64_t *ctx)
@@ -432,23 +600,12 @@ int ebt_offcpu_flush(uint64_t *ctx)
 	uint64_t now = clock_now(), from = t->from;
 	if (from && task->on_cpu)
 		emit_late(t, task, now);
-	if (!from || task->on_cpu || __sync_val_compare_and_swap(&t->from, from, now) != from)
+	if (!from || task->on_cpu || now - from < ebt_offcpu_min_ns ||
+	    __sync_val_compare_and_swap(&t->from, from, now) != from)
 		return 0;
-	struct ebt_offcpu_record *rec = channel_reserve(sizeof(*rec), EBT_NO_POS);
 	faults_leave_out(task, now - from);
-	if (!rec) {
+	const struct room *k = room_of(t);
+	if (k ? emit_open_room(k, t, task, from, now) : emit_open(t, task, from, now))
 		channel_drop_event(EBT_NO_POS);
-		return 0;
-	}
-	fill(rec, t, task, from, now);
-	rec->head.cpu = EBT_NO_CPU;
-	rec->open = 1;
-	if (!rec->woken)
-		rec->waker = rec->interrupt = 0;
-	if (!rec->woken)
-		__builtin_memset(rec->waker_comm, 0, EBT_COMM_BYTES);
-	rec->run_delay = task->sched_info.run_delay - t->run_delay;
-	t->run_delay += rec->run_delay;
-	bpf_ringbuf_submit(rec, BPF_RB_NO_WAKEUP);
 	return 0;
 }

@@ -69,6 +69,8 @@ struct engine_options {
 	uint64_t memory_bytes;	 /* likewise */
 	unsigned sample_hz;	 /* samples of threads on a CPU, per second and CPU; 0: none */
 	bool kernel_stacks;	 /* samples have the stack of the kernel, too */
+	bool off_cpu;		 /* record when threads do not run, with their stacks, */
+	uint64_t off_cpu_min_ns; /* if it is for at least this long */
 	bool counts;		 /* the report counts events: thread and CPU do not matter */
 	/* What is read is shown to a person: where there are many processes and rings, those that
 	 * do little are looked at the less often. */
@@ -94,6 +96,11 @@ size_t engine_buffer_bytes(const struct engine_options *o);
 enum engine_mode engine_mode(const struct engine_options *o);
 /* True if markers only wake the reader of rings. */
 bool engine_watermarks(const struct engine_options *o);
+/* True if stacks of threads are all that probes record. */
+static inline bool engine_profiles(const struct engine_options *o)
+{
+	return o->sample_hz || o->off_cpu;
+}
 /* True if less is recorded where tracing costs too much. */
 bool engine_has_budget(const struct engine_options *o);
 /* True if no ring is read: probes alone have the events. */

@@ -4,7 +4,7 @@
 #include <string.h>
 
 /* By their place in events.def. */
-enum { WAIT, RUN_DELAY, SYSCALL, WAKER, RUNNER, OPEN, INTERRUPT, RUNNER_CPU, WORDS };
+enum { WAIT, RUN_DELAY, SYSCALL, WAKER, RUNNER, OPEN, INTERRUPT, RUNNER_CPU, ENDS, WORDS };
 enum { WAKER_COMM, RUNNER_COMM };
 
 int offcpu_put(struct session *s, struct ebt_event *ev, const struct offcpu *o)
@@ -19,6 +19,7 @@ int offcpu_put(struct session *s, struct ebt_event *ev, const struct offcpu *o)
 					       [OPEN] = o->open,
 					       [INTERRUPT] = o->interrupt,
 					       [RUNNER_CPU] = has_cpu ? o->runner_cpu + 1ull : 0,
+					       [ENDS] = o->ends,
 				       }};
 	memcpy(p.text[WAKER_COMM], o->waker_comm, EVENT_ARGS_TEXT_BYTES);
 	memcpy(p.text[RUNNER_COMM], o->runner_comm, EVENT_ARGS_TEXT_BYTES);
@@ -44,6 +45,8 @@ void offcpu_get(const struct session *s, const struct ebt_event *ev, struct offc
 		.runner = (uint32_t)p.word[RUNNER],
 		.runner_cpu = cpu && cpu <= EBT_NO_CPU ? (uint16_t)(cpu - 1) : EBT_NO_CPU,
 		.open = p.word[OPEN],
+		.ends = p.word[ENDS] < KINDS_SAMPLE_ENDS ? (enum ebt_sample_end)p.word[ENDS]
+							 : EBT_SAMPLE_UNREAD,
 		.interrupt = p.word[INTERRUPT],
 	};
 	memcpy(ret->waker_comm, p.text[WAKER_COMM], EVENT_ARGS_TEXT_BYTES);

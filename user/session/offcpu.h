@@ -19,8 +19,9 @@ struct offcpu {
 	uint32_t waker, runner; /* 0: none, or not known */
 	uint16_t runner_cpu;	/* EBT_NO_CPU: no runner, or not known */
 	char waker_comm[EVENT_ARGS_TEXT_BYTES], runner_comm[EVENT_ARGS_TEXT_BYTES];
-	bool interrupt; /* it was woken in one, while waker ran */
-	bool open;	/* it has not ended */
+	bool interrupt;		  /* it was woken in one, while waker ran */
+	bool open;		  /* it has not ended */
+	enum ebt_sample_end ends; /* of the event's stack, if it has one */
 };
 
 /* Writes it as the arguments of an EBT_OFFCPU. The caller has set ev->ts to end_ns. 0 or

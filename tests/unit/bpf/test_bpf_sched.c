@@ -3,6 +3,9 @@
  * what is recorded of any sequence of switches and wakings, and that others leave no trace. */
 #include "tests/tap.h"
 
+#include <errno.h>
+#include <stddef.h>
+
 #pragma GCC diagnostic ignored "-Wunused-function"
 #include "tests/unit/bpf_helpers.h"
 
@@ -73,6 +76,97 @@ static void *bpf_map_lookup_elem(void *map, const uint32_t *key);
 static void *bpf_task_storage_get(void *map, struct task_struct *task, void *value, uint64_t flags);
 #define BPF_LOCAL_STORAGE_GET_F_CREATE 1
 
+/* In place of bpf/sample.bpf.h: a stack is the thread and the time at which it was taken. */
+#define EBT_SAMPLE_BPF_H
+#include "bpf/channel.bpf.h"
+struct registers {
+	uint64_t sp;
+};
+struct sample_c {
+	uint64_t tid, ts;
+};
+struct sample_ocaml {
+	uint64_t tid, ts, frames[16];
+};
+struct place {
+	uint16_t where, domain;
+};
+#define OCAML_DOMAIN 4
+
+static void read_user_registers(struct task_struct *task, struct registers *ret)
+{
+	ret->sp = (uint64_t)task->pid;
+}
+
+static struct ebt_ocaml_runtime *sample_find(uint32_t of, struct task_struct *task,
+					     const struct registers *regs, struct place *ret)
+{
+	static struct ebt_ocaml_runtime runtime;
+	(void)of;
+	(void)regs;
+	ret->where = EBT_SAMPLE_OCAML;
+	ret->domain = OCAML_DOMAIN;
+	return strcmp(task->comm, "ocaml") ? NULL : &runtime;
+}
+
+static void sample_put_c(struct ebt_sample_record *rec, struct sample_c *b,
+			 const struct registers *regs, uint16_t domain)
+{
+	*b = (struct sample_c){regs->sp, time_ns};
+	rec->domain = domain;
+	rec->head.site = EBT_SAMPLE_C;
+	rec->head.size = sizeof(*b);
+}
+
+static void sample_put_ocaml(struct ebt_sample_record *rec, struct sample_ocaml *b,
+			     const struct registers *regs, const struct ebt_ocaml_runtime *r,
+			     const struct place *p)
+{
+	(void)r;
+	b->tid = regs->sp;
+	b->ts = time_ns;
+	rec->domain = p->domain;
+	rec->head.site = p->where;
+	rec->head.size = offsetof(struct sample_ocaml, frames);
+}
+
+static uint32_t freed[4];
+static unsigned frees;
+
+static long bpf_map_push_elem(void *map, const uint32_t *value, uint64_t flags)
+{
+	(void)map;
+	(void)flags;
+	freed[frees++] = *value;
+	return 0;
+}
+
+static long bpf_map_pop_elem(void *map, uint32_t *ret)
+{
+	(void)map;
+	if (!frees)
+		return -ENOENT;
+	*ret = freed[--frees];
+	return 0;
+}
+
+static long bpf_ringbuf_output(void *map, const void *data, uint64_t size, uint64_t flags)
+{
+	void *to = bpf_ringbuf_reserve(map, size, flags);
+	if (!to)
+		return -EAGAIN;
+	memcpy(to, data, size);
+	bpf_ringbuf_submit(to, flags);
+	return 0;
+}
+
+static long bpf_probe_read_kernel(void *dst, uint32_t size, const void *from)
+{
+	memcpy(dst, from, size);
+	return 0;
+}
+
+#define const /* the test sets them, where the tracer does it before it loads the programs */
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wconversion"
 #pragma GCC diagnostic ignored "-Wmissing-prototypes"
@@ -81,7 +175,10 @@ static void *bpf_task_storage_get(void *map, struct task_struct *task, void *val
 #pragma GCC diagnostic ignored "-Wunused-variable"
 #include "bpf/sched.bpf.c"
 #pragma GCC diagnostic pop
+#undef const
 
+#define ROOMS 2
+static struct room rooms[ROOMS];
 static struct cpu_waiters waiters;
 static uint32_t slot = SLOT;
 static bool is_traced = true;
@@ -90,6 +187,8 @@ static void *bpf_map_lookup_elem(void *map, const uint32_t *key)
 {
 	if (map == &ebt_cpu_waiters)
 		return *key == CPU ? &waiters : NULL;
+	if (map == &ebt_offcpu_rooms)
+		return *key < ROOMS ? &rooms[*key] : NULL;
 	return is_traced && *key == PROCESS ? &slot : NULL;
 }
 
@@ -123,7 +222,9 @@ static void reset(void)
 {
 	memset(storage, 0, sizeof(storage));
 	memset(&waiters, 0, sizeof(waiters));
-	stored = 0;
+	memset(rooms, 0, sizeof(rooms));
+	stored = frees = ebt_offcpu_used = ebt_offcpu_stacks = 0;
+	ebt_offcpu_min_ns = 0;
 	kernel.records = 0;
 	kernel.full = false;
 }
@@ -490,6 +591,107 @@ static void test_threads(void)
 	is(ebt_dropped.nowhere, before + 1, "without room that is a loss");
 }
 
+/* The record's stack: 0: none. */
+static uint64_t stack_tid(void)
+{
+	const struct ebt_offcpu_record *r = last();
+	const struct ebt_sample_record *sample = (const void *)(r + 1);
+	const struct sample_c *c = (const void *)(sample + 1);
+	if (!r->head.size)
+		return 0;
+	bool whole = r->head.size == sizeof(*sample) + sample->head.size;
+	return whole && c->ts == r->from ? c->tid : UINT64_MAX;
+}
+
+static void test_stacks(void)
+{
+	struct task_struct a = make(701, PROCESS, "a"), b = make(702, PROCESS, "ocaml"),
+			   other = make(9, 9, "hog");
+	reset();
+	ebt_offcpu_stacks = ROOMS;
+	ebt_offcpu_min_ns = 1000;
+	born(&a);
+	born(&b);
+	switch_to(1000, &idle, &a, false, 0);
+	switch_to(2000, &a, &b, false, 1);
+	switch_to(3500, &b, &a, false, 1);
+	ok(kernel.records == 1 && last()->from == 2000 && last()->ts == 3500,
+	   "a block is recorded");
+	is(stack_tid(), 701, "with the stack at its begin");
+	kernel.records = 0;
+	switch_to(4000, &a, &b, true, 0);
+	is(kernel.records, 0, "a shorter one is not");
+	switch_to(4100, &b, &a, false, 1);
+	is(kernel.records + waiters.any_used, 0, "and nothing waits for the end of it");
+	switch_to(5000, &a, &other, true, 0);
+	switch_to(8100, &other, &b, false, 1);
+	const struct ebt_sample_record *sample = (const void *)(last() + 1);
+	ok(stack_tid() == 702 && sample->head.site == EBT_SAMPLE_OCAML &&
+		   sample->domain == OCAML_DOMAIN,
+	   "a stack of OCaml has its domain");
+	kernel.full = true;
+	uint64_t lost = ebt_dropped.nowhere;
+	switch_to(9000, &b, &a, false, 1);
+	is((unsigned)(ebt_dropped.nowhere - lost), 1, "one for which there is no room is counted");
+}
+
+static void test_rooms(void)
+{
+	struct task_struct t[4], hog = make(9, 9, "hog");
+	uint64_t exit[] = {(uintptr_t)&t[0]}, begin[] = {0, (uintptr_t)&t[3]};
+	reset();
+	ebt_offcpu_stacks = ROOMS;
+	for (int i = 0; i < 3; i++) {
+		t[i] = make(701 + i, PROCESS, "t");
+		born(&t[i]);
+	}
+	switch_to(1000, &idle, &t[2], false, 0);
+	switch_to(2000, &t[2], &hog, false, 1);
+	switch_to(3000, &hog, &t[2], false, 1);
+	ok(kernel.records == 1 && !stack_tid() && last()->from == 2000,
+	   "where all rooms are in use a thread has its intervals without stacks");
+	switch_to(4000, &t[2], &t[0], false, 1);
+	switch_to(5000, &t[0], &hog, false, 1);
+	switch_to(6000, &hog, &t[0], false, 1);
+	is(stack_tid(), 701, "the others have them");
+	ebt_offcpu_exit(exit);
+	t[3] = make(704, PROCESS, "t");
+	t[3].__state = 1;
+	time_ns = 7000;
+	ebt_offcpu_begin(begin);
+	switch_to(8000, &t[0], &t[3], false, STATE_DEAD);
+	ok(last()->head.tid == 704 && !stack_tid(),
+	   "a thread that waits when it is found has none, not that of the last one there");
+	switch_to(9000, &t[3], &hog, false, 1);
+	switch_to(9500, &hog, &t[3], false, 1);
+	is(stack_tid(), 704, "from then on it has the room of one that has ended");
+}
+
+static void test_open_stacks(void)
+{
+	struct task_struct a = make(701, PROCESS, "a");
+	uint64_t of_a[] = {0, (uintptr_t)&a};
+	reset();
+	ebt_offcpu_stacks = ROOMS;
+	ebt_offcpu_min_ns = 1000;
+	born(&a);
+	switch_to(1000, &idle, &a, false, 0);
+	switch_to(2000, &a, &idle, false, 1);
+	kernel.records = 0;
+	time_ns = 2900;
+	ebt_offcpu_flush(of_a);
+	is(kernel.records, 0, "an open block that is too short is not recorded");
+	time_ns = 3000;
+	ebt_offcpu_flush(of_a);
+	ok(kernel.records == 1 && last()->open && last()->ts == 3000 && stack_tid() == 701,
+	   "one that is long enough is, with its stack");
+	rooms[0].changes |= 1;
+	time_ns = 5000;
+	ebt_offcpu_flush(of_a);
+	ok(kernel.records == 2 && !stack_tid(), "but not one that is being written");
+	reset();
+}
+
 int main(void)
 {
 	test_threads();
@@ -503,6 +705,9 @@ int main(void)
 	test_unseen_switch();
 	test_end();
 	test_flush();
+	test_stacks();
+	test_rooms();
+	test_open_stacks();
 	test_full();
 	return tap_done();
 }

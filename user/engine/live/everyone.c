@@ -137,7 +137,7 @@ static bool can_be_traced(const struct everyone *e, pid_t pid)
 {
 	struct inspect_budget budget;
 	struct maps_list maps;
-	bool can = e->engine->options->sample_hz != 0;
+	bool can = engine_profiles(e->engine->options);
 	inspect_budget_init(&budget);
 	memory_reader_list(e->engine->memory, pid, MAPS_TRACED, &maps);
 	for (uint32_t i = 0; i < maps.count && i < INSPECT_MAPPINGS && !can; i++) {

@@ -40,7 +40,7 @@ static enum engine_end begin_without(struct probing *p, int err, const char *rea
 		snprintf(what, sizeof(what), "sampled allocations are read through BPF");
 	else if (o->pages)
 		snprintf(what, sizeof(what), "pages are watched through BPF");
-	else if (o->sample_hz)
+	else if (engine_profiles(o))
 		snprintf(what, sizeof(what), "samples are taken through BPF");
 	else if (o->markers.count)
 		snprintf(what, sizeof(what), "markers of -U are probed through BPF");
@@ -240,7 +240,7 @@ enum engine_end probing_begin(struct probing *p, const struct engine *e, bool re
 	enum engine_end refused = marker_limits_check(e, inspect);
 	if (refused)
 		return refused;
-	if (engine_mode(o) == MODE_RING && !o->blame && !o->sample_hz)
+	if (engine_mode(o) == MODE_RING && !o->blame && !engine_profiles(o))
 		return ENGINE_OK;
 	struct probe_plan plan = {
 		.ring_bytes = o->bpf_buffer_bytes,
@@ -249,13 +249,15 @@ enum engine_end probing_begin(struct probing *p, const struct engine *e, bool re
 		.no_follow = !o->follow,
 		.inspect = inspect,
 		.memory = e->memory,
-		.hold = o->program != NULL && !o->pages && !o->sample_hz,
+		.hold = o->program != NULL && !o->pages && !engine_profiles(o),
 		.realtime = o->realtime && !o->nice,
 		.everyone = o->all,
 		.allocs = o->allocs != ALLOCS_NONE && engine_mode(o) != MODE_RING,
 		.allocs_only = o->allocs == ALLOCS_ONLY,
 		.pages = o->pages,
-		.offcpu = o->blame,
+		.offcpu = o->blame || o->off_cpu,
+		.offcpu_min_ns = o->off_cpu_min_ns,
+		.offcpu_stacks = o->off_cpu,
 		.sample_ns = o->sample_hz ? NS_PER_S / o->sample_hz : 0,
 		.faults = o->faults,
 		.kernel_stacks = o->kernel_stacks,
@@ -428,7 +430,7 @@ enum engine_end probing_attach(struct probing *p, struct traced_process *process
 		return ended;
 	bool missed = n >= 0 && report_missed(p);
 	p->sees |= n >= 0 && o->blame && !bpf_source_refusal(p->source, BPF_BLAME);
-	p->sees |= n >= 0 && o->sample_hz;
+	p->sees |= n >= 0 && engine_profiles(o);
 	if (n > 0)
 		note_attached(p, pid, n);
 	else if (n < 0)

@@ -58,13 +58,16 @@ static void read_state(struct elf *elf, const struct elf_symbol *state, uint32_t
 
 void ocaml_probes_use_state(struct elf *elf, struct ocaml_runtime *r)
 {
-	struct elf_symbol state = {.name = "caml_state"};
+	struct elf_symbol symbol[] = {{.name = "caml_state"}, {.name = "domain_self"}};
+	const struct elf_symbol *state = &symbol[0], *self = &symbol[1];
 	struct runtime_version version = r->version;
 	/* In 5.5 the number is not read there: that the state begins as in 5.4 is enough. */
 	if (version.minor == 5)
 		version.minor = 4;
-	elf_find(elf, &state, 1);
-	read_state(elf, &state, id_offset_of(version), r);
+	elf_find(elf, symbol, 2);
+	read_state(elf, state, id_offset_of(version), r);
+	if (state->found && self->found && self->thread_local)
+		r->self = (int32_t)((int64_t)self->value - (int64_t)state->value);
 }
 
 static int read_runtime(struct elf *elf, struct ocaml_runtime *r)

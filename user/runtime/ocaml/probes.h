@@ -54,6 +54,7 @@ struct ocaml_runtime {
 	int64_t offset;	    /* see enum ocaml_tls */
 	uint64_t in_module; /* OCAML_TLS_MODULE: offset in the block */
 	uint32_t id_offset; /* of the domain's number in its state */
+	int32_t self;	    /* from caml_state to domain_self; 0: not known */
 };
 
 /*

@@ -39,6 +39,7 @@ static struct ebt_ocaml_runtime describe(const struct file_samples *o,
 						     : EBT_OCAML_TLS_NONE,
 		.id_offset = r->id_offset,
 		.slot = o->slot,
+		.domain_self = r->self,
 		.release = (uint16_t)versions_release(r->version),
 		.stacks = attach_ocaml_stacks(allocs, at->flag - r->flag),
 		.glue = allocs->glue + at->flag - r->flag,
@@ -77,7 +78,8 @@ static int begin(struct attach_env *env, const struct attach_process *process,
 		return -ENOMEM;
 	o->env = env;
 	o->slot = process->slot;
-	if (env->plan->sample_ns && !process->before)
+	bool wanted = env->plan->sample_ns || env->plan->offcpu_stacks;
+	if (wanted && !process->before)
 		find_stacks(o, process, file);
 	*ret_state = o;
 	return 0;

@@ -619,7 +619,7 @@ static int attach_pages(struct bpf_source *s, struct bpf_process *proc)
 void bpf_source_record_code(struct source *base, pid_t pid)
 {
 	struct bpf_source *s = (struct bpf_source *)base;
-	if (s->opt.stacks || s->opt.allocs || s->opt.sample_ns)
+	if (s->opt.stacks || s->opt.allocs || s->opt.sample_ns || s->opt.offcpu_stacks)
 		code_frames_record(s->code, pid);
 }
 

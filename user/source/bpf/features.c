@@ -41,6 +41,8 @@ static unsigned main_features(const struct probe_plan *opt)
 		return BPF_FEATURE(BPF_USDT);
 	if (opt->sample_ns)
 		return BPF_FEATURE(BPF_SAMPLES);
+	if (opt->offcpu_stacks)
+		return BPF_FEATURE(BPF_BLAME);
 	if (opt->needs_markers)
 		return BPF_FEATURE(BPF_MARKERS);
 	return BPF_FEATURE(BPF_MARKERS) | BPF_FEATURE(BPF_RUNTIME_EVENTS) | BPF_FEATURE(BPF_BLAME);

@@ -12,7 +12,9 @@
 #include "source/bpf/link_keeper.h"
 #include "source/bpf/numberings.h"
 #include "source/bpf/plan.h"
+#include "source/bpf/rooms.h"
 #include "source/bpf/sampler.h"
+#include "source/bpf/shortage.h"
 #include "source/pages/faults.h"
 
 #include <bpf/bpf.h>
@@ -30,8 +32,7 @@
 #define MAX_PROGRAMS 10		 /* of a feature */
 #define LOG_BYTES    (16u << 20) /* of a program that the verifier refuses */
 
-#define FILES_MAX  256 /* descriptors that are tried */
-#define FILES_MORE 8   /* that loading takes beside those of maps and programs */
+#define FILES_MORE 8 /* descriptors that loading takes beside those of maps and programs */
 
 /* The user is told what takes longer to end. */
 #define LONG_NS 200000000ull
@@ -439,19 +440,22 @@ int bpf_kernel_flush_offcpu(struct bpf_kernel *k)
 
 /* ---- set-up ---- */
 
-/* Maps with room for as many processes as the kernel allows; they take memory for those that
- * are. */
-static int set_sizes(struct bpf_kernel *k)
+/* Room for as many processes as the kernel allows takes memory for those that are there. */
+static int set_sizes(struct bpf_kernel *k, uint32_t rooms)
 {
-	uint32_t processes = process_limit();
-	struct bpf_map *by_process[] = {
+	uint32_t of_each = process_limit(), stacks = rooms ? rooms : 1;
+	struct bpf_map *const map[] = {
 		k->skel->maps.ebt_traced,	k->skel->maps.ebt_ocaml,
 		k->skel->maps.ebt_foreign,	k->skel->maps.ebt_alloc_files,
-		k->skel->maps.ebt_ocaml_allocs, k->skel->maps.ebt_sampled};
-	int err = bpf_map__set_max_entries(k->skel->maps.ebt_channel,
-					   (uint32_t)k->opt.plan->ring_bytes);
-	for (size_t i = 0; i < sizeof(by_process) / sizeof(*by_process) && !err; i++)
-		err = bpf_map__set_max_entries(by_process[i], processes);
+		k->skel->maps.ebt_ocaml_allocs, k->skel->maps.ebt_sampled,
+		k->skel->maps.ebt_offcpu_rooms, k->skel->maps.ebt_offcpu_free,
+		k->skel->maps.ebt_cpu_waiters,	k->skel->maps.ebt_channel};
+	const uint32_t size[] = {
+		of_each, of_each, of_each, of_each,	      of_each,
+		of_each, stacks,  stacks,  (uint32_t)k->cpus, (uint32_t)k->opt.plan->ring_bytes};
+	int err = 0;
+	for (size_t i = 0; i < sizeof(map) / sizeof(*map) && !err; i++)
+		err = bpf_map__set_max_entries(map[i], size[i]);
 	return err;
 }
 
@@ -527,27 +531,23 @@ static int set_up(struct bpf_kernel *k, unsigned features)
 	bpf_map__set_autocreate(k->skel->maps.ebt_page_calls, has_feature(features, BPF_PAGES));
 	bpf_map__set_autocreate(k->skel->maps.ebt_threads, has_feature(features, BPF_BLAME));
 	bpf_map__set_autocreate(k->skel->maps.ebt_cpu_waiters, has_feature(features, BPF_BLAME));
-	int err = bpf_map__set_max_entries(k->skel->maps.ebt_cpu_waiters, (uint32_t)k->cpus);
-	return err ? err : set_sizes(k);
+	uint32_t rooms = bpf_rooms(k->opt.plan);
+	bpf_map__set_autocreate(k->skel->maps.ebt_offcpu_rooms, rooms);
+	bpf_map__set_autocreate(k->skel->maps.ebt_offcpu_free, rooms);
+	k->skel->rodata->ebt_offcpu_stacks = rooms;
+	k->skel->rodata->ebt_offcpu_min_ns = k->opt.plan->offcpu_min_ns;
+	return set_sizes(k, rooms);
 }
 
-/* Of a map for which there is no descriptor libbpf says EINVAL: it tries again without its types.
- * -EMFILE or -ENFILE, if there are not enough for all that the object has; else 0. */
-static int shortage_of_files(const struct bpf_object *object)
+/* Descriptors that loading takes. */
+static int count_files(const struct bpf_object *object)
 {
 	const struct bpf_map *map;
 	struct bpf_program *prog;
-	int fd[FILES_MAX], n = 0, err = 0;
-	int wanted = FILES_MORE;
-	bpf_object__for_each_map(map, object) wanted += bpf_map__autocreate(map);
-	bpf_object__for_each_program(prog, object) wanted += bpf_program__autoload(prog);
-	for (; n < wanted && n < FILES_MAX && !err; n += !err) {
-		fd[n] = file_open(AT_FDCWD, "/dev/null", 0);
-		err = fd[n] < 0 ? fd[n] : 0;
-	}
-	while (n)
-		close(fd[--n]);
-	return err == -EMFILE || err == -ENFILE ? err : 0;
+	int n = FILES_MORE;
+	bpf_object__for_each_map(map, object) n += bpf_map__autocreate(map);
+	bpf_object__for_each_program(prog, object) n += bpf_program__autoload(prog);
+	return n;
 }
 
 /* log: of LOG_BYTES, for what the verifier says of a program that it refuses; NULL: to the debug
@@ -565,7 +565,7 @@ static int load(struct bpf_kernel *k, unsigned features, char *log)
 	int err = set_up(k, features);
 	if (!err)
 		err = ebtrace_bpf__load(k->skel);
-	int shortage = err ? shortage_of_files(k->skel->obj) : 0;
+	int shortage = err ? shortage_of_files(count_files(k->skel->obj)) : 0;
 	err = shortage ? shortage : err;
 	k->features = err ? 0 : features;
 	return err;

@@ -50,6 +50,8 @@ struct probe_plan {
 	bool allocs_only;	      /* and to nothing else */
 	bool pages;		      /* watch the pages of address spaces, and nothing else */
 	bool offcpu;		      /* record when threads do not run */
+	uint64_t offcpu_min_ns;	      /* for less time than this: not recorded */
+	bool offcpu_stacks;	      /* with the stack of the thread */
 	bool faults;		      /* and measure their page faults in pauses */
 	bool needs_markers;	      /* fail if the kernel refuses the programs of markers */
 	bool stacks;		      /* events get their stacks: */

@@ -269,7 +269,8 @@ static void name_runtime(struct bpf_records *s, struct bpf_process *proc,
 }
 
 /* Makes an interval without a CPU the arguments of an EBT_OFFCPU. 0 or -ENOMEM. */
-static int put_offcpu(struct session *s, struct ebt_event *ev, const struct ebt_offcpu_record *rec)
+static int put_offcpu(struct session *s, struct ebt_event *ev, const struct ebt_offcpu_record *rec,
+		      enum ebt_sample_end ends)
 {
 	struct offcpu o = {
 		.begin_ns = rec->from < rec->ts ? rec->from : rec->ts,
@@ -282,6 +283,7 @@ static int put_offcpu(struct session *s, struct ebt_event *ev, const struct ebt_
 		.runner_cpu = rec->runner_cpu,
 		.interrupt = rec->interrupt,
 		.open = rec->open,
+		.ends = ends,
 	};
 	if (rec->woken && rec->woken < rec->ts)
 		o.wait_ns = rec->ts - (rec->woken > o.begin_ns ? rec->woken : o.begin_ns);
@@ -480,7 +482,20 @@ static int receive_stack(struct bpf_records *s, struct bpf_process *proc,
 	return s->opt.stacks ? event_stacks_receive(s->opt.stacks, &of, rec, payload) : 0;
 }
 
-/* A helper of a domain's thread has its domain, too: samples of one domain may be of one time. */
+/* Queues an event of a thread that has its stack and its domain. A helper of a domain's thread has
+ * that domain, too: such events of one domain may be of one time. */
+static int queue_sample(struct bpf_records *s, const struct bpf_process *proc,
+			const struct ebt_event *ev)
+{
+	struct ebt_event outside = *ev;
+	outside.domain = EBT_NO_DOMAIN;
+	int err = bpf_losses_event(s->opt.losses, proc->slot, &outside, s->dropped);
+	if (!err)
+		err = bpf_lanes_put(s->opt.lanes, proc->slot, EBT_NO_DOMAIN, ev);
+	s->events += !err;
+	return err;
+}
+
 static int receive_sample(struct bpf_records *s, struct bpf_process *proc,
 			  const struct ebt_sample_record *rec, size_t payload)
 {
@@ -490,31 +505,41 @@ static int receive_sample(struct bpf_records *s, struct bpf_process *proc,
 	int err = samples_make(&of, rec, payload, s->opt.sample_ns, &ev);
 	if (!err && s->kernel_stacks)
 		err = kernel_stacks_add(s->kernel_stacks, rec->kernel, &ev);
-	struct ebt_event outside = ev;
-	outside.domain = EBT_NO_DOMAIN;
 	if (!err)
-		err = bpf_losses_event(s->opt.losses, proc->slot, &outside, s->dropped);
-	if (!err)
-		err = bpf_lanes_put(s->opt.lanes, proc->slot, EBT_NO_DOMAIN, &ev);
+		err = queue_sample(s, proc, &ev);
 	if (err)
 		session_drop_event(s->opt.session, &ev);
-	else
-		s->events++;
 	return err;
 }
 
-static int receive_offcpu(struct bpf_records *s, struct bpf_process *proc,
-			  const struct ebt_offcpu_record *rec)
+/* The stack at the begin of an interval, if its record has one. */
+static int put_stack(struct bpf_records *s, struct bpf_process *proc,
+		     const struct ebt_offcpu_record *rec, size_t payload, struct ebt_event *ev,
+		     enum ebt_sample_end *ret)
 {
+	struct c_stack_of of = {s->opt.code, &proc->allocs.code, &proc->allocs.calls, proc->pid};
+	const struct ebt_sample_record *sample = (const void *)(rec + 1);
+	if (payload < sizeof(*sample))
+		return 0;
+	ev->domain = sample->domain;
+	return samples_put_stack(&of, sample, payload - sizeof(*sample), ev, ret);
+}
+
+static int receive_offcpu(struct bpf_records *s, struct bpf_process *proc,
+			  const struct ebt_offcpu_record *rec, size_t payload)
+{
+	enum ebt_sample_end ends = EBT_SAMPLE_WHOLE;
 	if ((pid_t)rec->pid != proc->pid)
 		return 0;
 	struct ebt_event ev = new_event(proc, &rec->head, rec->ts);
 	ev.kind = EBT_OFFCPU;
 	ev.domain = EBT_NO_DOMAIN;
 	processes_announce(&s->opt.session->processes, proc->process);
-	int err = put_offcpu(s->opt.session, &ev, rec);
+	int err = put_stack(s, proc, rec, payload, &ev, &ends);
 	if (!err)
-		err = queue(s, proc, &ev);
+		err = put_offcpu(s->opt.session, &ev, rec, ends);
+	if (!err)
+		err = payload ? queue_sample(s, proc, &ev) : queue(s, proc, &ev);
 	if (err)
 		session_drop_event(s->opt.session, &ev);
 	return err;
@@ -587,7 +612,7 @@ static int receive_event(struct bpf_records *s, struct bpf_process *proc,
 	case EBT_RECORD_STACK:
 		return receive_stack(s, proc, (const void *)head, payload);
 	case EBT_RECORD_OFFCPU:
-		return receive_offcpu(s, proc, (const void *)head);
+		return receive_offcpu(s, proc, (const void *)head, payload);
 	case EBT_RECORD_SAMPLE:
 		return receive_sample(s, proc, (const void *)head, payload);
 	case EBT_RECORD_LANE:
@@ -660,7 +685,7 @@ int bpf_records_receive(void *ctx, const void *data, size_t size)
 static bool has_stack(const struct ebt_record *head)
 {
 	return head->type == EBT_RECORD_STACK || head->type == EBT_RECORD_ALLOC ||
-	       head->type == EBT_RECORD_SAMPLE;
+	       head->type == EBT_RECORD_SAMPLE || (head->type == EBT_RECORD_OFFCPU && head->size);
 }
 
 /* A record that takes its time: frames are looked up, files are inspected, probes are attached. */

@@ -215,22 +215,31 @@ static int push(const struct c_stack_of *of, const struct ebt_sample_record *rec
 						  : push_called(of, rec, &p, ret);
 }
 
-int samples_make(const struct c_stack_of *of, const struct ebt_sample_record *rec, size_t payload,
-		 uint64_t period_ns, struct ebt_event *ev)
+int samples_put_stack(const struct c_stack_of *of, const struct ebt_sample_record *rec,
+		      size_t payload, struct ebt_event *ev, enum ebt_sample_end *ret)
 {
 	struct session *s = code_frames_session(of->frames);
 	struct sample_stack stack = {0, EBT_SAMPLE_UNREAD};
-	ev->kind = EBT_SAMPLE;
-	ev->domain = rec->domain;
-	ev->pos = period_ns;
-	ev->arg[0] = rec->kernel != 0;
 	code_map_read(of->frames, of->map, of->pid, false);
 	int err = code_frames_has_code(of->frames, of->map) ? push(of, rec, payload, &stack) : 0;
 	if (code_frames_waits(of->frames))
 		return -EAGAIN;
-	ev->id = stack.end;
+	*ret = stack.end;
 	if (!err && stack.stack)
 		session_put_stack(s, ev, stack.stack);
 	session_reclaim(s);
+	return err;
+}
+
+int samples_make(const struct c_stack_of *of, const struct ebt_sample_record *rec, size_t payload,
+		 uint64_t period_ns, struct ebt_event *ev)
+{
+	enum ebt_sample_end end = EBT_SAMPLE_UNREAD;
+	ev->kind = EBT_SAMPLE;
+	ev->domain = rec->domain;
+	ev->pos = period_ns;
+	ev->arg[0] = rec->kernel != 0;
+	int err = samples_put_stack(of, rec, payload, ev, &end);
+	ev->id = end;
 	return err;
 }

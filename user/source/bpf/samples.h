@@ -17,5 +17,8 @@
  * -ENOMEM, or -EAGAIN: a lookup was put off, and the record is to be received again. */
 int samples_make(const struct c_stack_of *of, const struct ebt_sample_record *rec, size_t payload,
 		 uint64_t period_ns, struct ebt_event *ev);
+/* Likewise, gives an event the stack of such a record; *ret is how far it reaches. */
+int samples_put_stack(const struct c_stack_of *of, const struct ebt_sample_record *rec,
+		      size_t payload, struct ebt_event *ev, enum ebt_sample_end *ret);
 
 #endif

@@ -231,7 +231,7 @@ void bpf_traced_exited(struct bpf_traced *t, struct bpf_process *proc, uint64_t 
  * again. */
 void bpf_traced_release(struct bpf_traced *t,
 			bool (*may)(void *ctx, const struct bpf_process *proc), void *ctx);
-void bpf_traced_stop(struct bpf_traced *t);   /* no process is added or scanned any more */
+void bpf_traced_stop(struct bpf_traced *t);   /* no process is scanned any more */
 void bpf_traced_detach(struct bpf_traced *t); /* ends all of them */
 void bpf_traced_done(struct bpf_traced *t);
 
