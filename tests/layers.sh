@@ -31,7 +31,8 @@ declare -A beside=(
 	[report/spans]="report/spans/model report/parts"
 	[report/spans/model]="report/parts"
 	[report/mem]="report/mem/model"
-	[report/profile]="report/profile/model"
+	[report/profile]="report/profile/model report/parts"
+	[report/profile/model]="report/parts"
 	[report/pages]="report/pages/model"
 	[report/top]="report/stat/model report/parts"
 )

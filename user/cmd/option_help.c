@@ -17,6 +17,9 @@ static const struct {
 	{"by", OPTS_PROFILE,
 	 "A section for each phase, thread, domain, program or span (or fiber, where it is in "
 	 "none); default: for mutator and collector"},
+	{"min-duration", OPTS_PROFILE,
+	 "With --off-cpu or --wall: only blocks of at least this length; default 1ms, of a FILE "
+	 "all"},
 	{"top", OPTS_PROFILE, "Only the N functions with the most samples; default 20 in text"},
 	{"format", OPTS_MEM,
 	 "A format of the report, as listed above; default: by the suffix of FILE, else the first"},

@@ -55,7 +55,11 @@
 	X(CHILDREN, o->children)                                                               \
 	X(RATE, o->rate > 0)                                                                   \
 	X(KERNEL, o->kernel)                                                                   \
-	X(BUDGET, engine_has_budget(e))
+	X(BUDGET, engine_has_budget(e))                                                        \
+	X(OFF_CPU, o->off_cpu)                                                                 \
+	X(WALL, o->wall)                                                                       \
+	X(FREQ, opts_given(o, 'F'))                                                            \
+	X(MIN_DURATION, opts_given(o, OPT_MIN_DURATION))
 
 #define X(fact, holds) fact,
 enum { FACTS(X) };
@@ -159,6 +163,14 @@ static const struct rule {
 	 "--live applies to mem diff; the report of one recording is mem live"},
 	{OPTS_MEM, IS(LIVE) | IS(PER_TIME), 0, 0,
 	 "--per time is of what was allocated; what is alive has no time in which it was"},
+
+	{OPTS_PROFILE, IS(OFF_CPU) | IS(WALL), 0, 0,
+	 "--off-cpu is where threads wait, --wall is that and where they run: they exclude each "
+	 "other"},
+	{OPTS_PROFILE, IS(OFF_CPU) | IS(FREQ), 0, 0,
+	 "-F is of samples, which --off-cpu does not take; --wall does"},
+	{OPTS_PROFILE, IS(MIN_DURATION), 0, IS(OFF_CPU) | IS(WALL),
+	 "--min-duration is of blocks: it needs --off-cpu or --wall"},
 
 	{OPTS_PAGES, 0, 0, IS(PROGRAM) | IS(FILES) | IS(PIDS),
 	 "pages of what? -p PID, -- PROGRAM, or a FILE; 'ebtrace pages --help' shows examples"},

@@ -76,6 +76,8 @@ enum {
 	OPT_CPU,
 	OPT_MEMORY,
 	OPT_FIBERS,
+	OPT_OFF_CPU,
+	OPT_WALL,
 };
 
 #define OPTION_ROWS_MAX 128
@@ -195,7 +197,8 @@ struct opts {
 	bool is_private; /* the output: addresses, paths and command lines concern its user alone */
 	enum stat_by by;
 	enum profile_by profile_by;
-	uint32_t hz; /* of profile */
+	uint32_t hz;	    /* of profile */
+	bool off_cpu, wall; /* likewise */
 	uint32_t top;
 	bool once, tree;      /* of top */
 	enum top_column sort; /* likewise */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * ebtrace profile: where threads run, by samples of their stacks.
+ * ebtrace profile: where threads run, by samples of their stacks, and where they wait.
  */
 #include <errno.h>
 
@@ -35,28 +35,34 @@ static const char doc_tail[] =
 	"  ebtrace profile -o x.pb.gz x.ebt      a profile for pprof\n"
 	"  ebtrace profile diff -o d.svg old.ebt new.ebt\n"
 	"                                        what changed, as a flame graph\n"
+	"  sudo ebtrace profile --off-cpu -d 10s -p 1234\n"
+	"                                        where its threads wait, and for what\n"
 	"\n" HELP_EXIT_STATUS "; with PROGRAM, the program's own.";
+
+#define MIN_NS 1000000 /* of blocks */
 
 struct profile_form {
 	struct report_form as;
-	profile_put *put; /* NULL: the events themselves, as a capture */
+	profile_put *put;      /* NULL: the events themselves, as a capture */
+	profile_put *put_time; /* a profile of time */
+	bool is_stacks;	       /* nothing but stacks: what was waited for is a frame */
 };
 
 static const struct profile_form forms[] = {
-	{{"text", "", false}, profile_text},
-	{{"json", ".json", false}, profile_json},
-	{{"folded", ".folded", false}, profile_folded},
-	{{"svg", ".svg", false}, profile_svg},
-	{{"pprof", ".pb.gz .pprof", true}, profile_pprof},
-	{{"ebt", ".ebt", true}, NULL},
-	{{0}, NULL},
+	{{"text", "", false}, profile_text, profile_time_text, false},
+	{{"json", ".json", false}, profile_json, profile_time_json, false},
+	{{"folded", ".folded", false}, profile_folded, profile_folded, true},
+	{{"svg", ".svg", false}, profile_svg, profile_svg, true},
+	{{"pprof", ".pb.gz .pprof", true}, profile_pprof, profile_pprof, true},
+	{{"ebt", ".ebt", true}, NULL, NULL, false},
+	{{0}, NULL, NULL, false},
 };
 static const struct profile_form diff_forms[] = {
-	{{"text", "", false}, profile_diff_text},
-	{{"json", ".json", false}, profile_diff_json},
-	{{"folded", ".folded", false}, profile_diff_folded},
-	{{"svg", ".svg", false}, profile_diff_svg},
-	{{0}, NULL},
+	{{"text", "", false}, profile_diff_text, NULL, false},
+	{{"json", ".json", false}, profile_diff_json, NULL, false},
+	{{"folded", ".folded", false}, profile_diff_folded, NULL, false},
+	{{"svg", ".svg", false}, profile_diff_svg, NULL, false},
+	{{0}, NULL, NULL, false},
 };
 
 static const struct profile_report {
@@ -84,11 +90,24 @@ static profile_put *before_of(const struct report_run *r)
 	return ((const struct profile_report *)r->report)->before;
 }
 
+static enum profile_time time_of(const struct opts *o)
+{
+	return o->off_cpu ? PROFILE_OFF_CPU : o->wall ? PROFILE_WALL : PROFILE_ON_CPU;
+}
+
 static int make_put(const struct profile_run *r, profile_put *put, struct session *s, int fd,
 		    struct sink **ret)
 {
 	const struct opts *o = &r->base.opts;
-	struct profile_options po = {.by = o->profile_by, .top = o->top, .diff = r->diff};
+	const struct profile_form *f = (const struct profile_form *)r->base.form;
+	struct profile_options po = {
+		.by = o->profile_by,
+		.time = time_of(o),
+		.min_ns = o->engine.off_cpu_min_ns,
+		.marked = f->is_stacks && (f->put == profile_pprof || o->profile_by),
+		.top = o->top,
+		.diff = r->diff,
+	};
 	return profile_new(s, fd, put, &po, ret);
 }
 
@@ -98,7 +117,8 @@ static int make_sink(const void *ctx, struct session *s, int fd, struct sink **r
 	const struct profile_form *f = (const struct profile_form *)r->base.form;
 	if (!f->put)
 		return format_named("ebt")->make(s, fd, ret);
-	return make_put(r, f->put, s, fd, ret);
+	return make_put(r, time_of(&r->base.opts) == PROFILE_ON_CPU ? f->put : f->put_time, s, fd,
+			ret);
 }
 
 /* Makes the sink of the first of two recordings. */
@@ -121,7 +141,12 @@ static int put_doc(struct buf *b)
 static void prepare(struct report_run *r)
 {
 	r->opts.engine.counts = true;
-	r->opts.engine.sample_hz = r->opts.hz;
+	r->opts.engine.sample_hz = r->opts.off_cpu ? 0 : r->opts.hz;
+	r->opts.engine.off_cpu = r->opts.off_cpu || r->opts.wall;
+	/* It is of blocks, not of spans. */
+	bool is_default = !opts_given(&r->opts, OPT_MIN_DURATION) && !r->opts.engine.file_count;
+	r->opts.engine.off_cpu_min_ns = is_default ? MIN_NS : r->opts.engine.min_duration_ns;
+	r->opts.engine.min_duration_ns = 0;
 	r->opts.engine.mode = MODE_RING;
 	r->opts.is_private = true; /* names and addresses of the program's code */
 	r->opts.compares = before_of(r) != NULL;
@@ -135,6 +160,9 @@ static int check(struct report_run *r)
 		return 0;
 	if (r->opts.engine.file_count != 2)
 		complain("profile %s compares two FILEs", r->report->name);
+	else if (r->opts.off_cpu || r->opts.wall)
+		complain("profile %s compares samples: it takes neither --off-cpu nor --wall",
+			 r->report->name);
 	else if (by == PROFILE_BY_THREAD || by == PROFILE_BY_DOMAIN)
 		complain("profile %s finds sections by their names; threads and domains have other "
 			 "numbers in each run",

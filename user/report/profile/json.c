@@ -152,14 +152,20 @@ void profile_schema(struct json *j)
 		{"profile", {document}}, {"share", {share}},	 {"stacks", {stacks}},
 		{"phase", {phase}},	 {"section", {section}}, {"function", {function}},
 	};
-	struct schema_part parts[PROFILE_DIFF_PARTS + sizeof(own) / sizeof(*own)];
+	struct schema_part
+		parts[PROFILE_DIFF_PARTS + PROFILE_TIME_PARTS + sizeof(own) / sizeof(*own)];
 	/* The documents first. */
-	parts[0] = own[0];
-	memcpy(parts + 1, profile_diff_parts, sizeof(profile_diff_parts));
-	memcpy(parts + 1 + PROFILE_DIFF_PARTS, own + 1, sizeof(own) - sizeof(*own));
+	struct schema_part *to = parts;
+	*to++ = own[0];
+	*to++ = profile_time_parts[0];
+	memcpy(to, profile_diff_parts, sizeof(profile_diff_parts));
+	to += PROFILE_DIFF_PARTS;
+	memcpy(to, own + 1, sizeof(own) - sizeof(*own));
+	to += sizeof(own) / sizeof(*own) - 1;
+	memcpy(to, profile_time_parts + 1, sizeof(*to) * (PROFILE_TIME_PARTS - 1));
 	schema_put(
 		j,
 		"What 'ebtrace profile --json' writes, schema 1. Shares are of all samples, from "
 		"low to high in 95 of 100 cases",
-		parts, sizeof(parts) / sizeof(*parts), 2, NULL, NULL);
+		parts, sizeof(parts) / sizeof(*parts), 3, NULL, NULL);
 }

@@ -7,6 +7,7 @@
 #include "stream/loss.h"
 
 static const struct pprof_type types[] = {{"samples", "count"}, {"cpu", "nanoseconds"}};
+static const struct pprof_type time_types[] = {{"off_cpu", "nanoseconds"}, {"wall", "nanoseconds"}};
 
 static void put_comments(struct pprof *out, const struct profile_view *v)
 {
@@ -14,10 +15,11 @@ static void put_comments(struct pprof *out, const struct profile_view *v)
 	char text[LOSS_TEXT_BYTES + 64], lost[LOSS_TEXT_BYTES];
 	pprof_comment(out, "ebtrace " EBT_VERSION);
 	for (unsigned i = EBT_SAMPLE_WHOLE + 1; i < KINDS_SAMPLE_ENDS; i++) {
-		if (!v->model->ends[i])
+		uint64_t stacks = v->model->ends[i] + v->model->waits.ends[i];
+		if (!stacks)
 			continue;
-		snprintf(text, sizeof(text), "%llu stacks: %s",
-			 (unsigned long long)v->model->ends[i], kinds_sample_end_help(i));
+		snprintf(text, sizeof(text), "%llu stacks: %s", (unsigned long long)stacks,
+			 kinds_sample_end_help(i));
 		pprof_comment(out, text);
 	}
 	if (!loss_hides_events(&t))
@@ -39,6 +41,14 @@ int profile_pprof(struct buf *b, const struct profile_view *v)
 		.start = v->start,
 		.duration_ns = v->elapsed_ns,
 	};
+	bool is_time = v->opt.time != PROFILE_ON_CPU;
+	if (is_time) {
+		head.type = &time_types[v->opt.time == PROFILE_WALL];
+		head.types = 1;
+		head.shown = 0;
+		head.period_type = *head.type;
+		head.period = 0;
+	}
 	struct pprof *out;
 	int err = pprof_new(v->session, &head, &out);
 	if (err)
@@ -46,7 +56,7 @@ int profile_pprof(struct buf *b, const struct profile_view *v)
 	for (uint32_t i = 0; i < m->rows; i++) {
 		const struct profile_row *row = &m->row[i];
 		int64_t samples = (int64_t)row->samples;
-		int64_t values[] = {samples, samples * (int64_t)m->period_ns};
+		int64_t values[] = {samples, is_time ? 0 : samples * (int64_t)m->period_ns};
 		const struct profile_process *p = &m->process[m->context[row->context].process];
 		pprof_sample(out, row->stack, values, m->processes > 1 ? p->pid : 0);
 	}

@@ -47,8 +47,10 @@ static struct moment start_of(const struct profile *k)
 
 static int put_report(struct profile *k)
 {
-	struct profile_sections sections;
-	int err = profile_sections_make(&sections, &k->model);
+	struct profile_sections sections = {0};
+	int err = k->opt.marked ? profile_model_mark(&k->model) : 0;
+	if (!err)
+		err = profile_sections_make(&sections, &k->model);
 	struct profile_view view = {.session = k->session,
 				    .model = &k->model,
 				    .sections = &sections,
@@ -108,6 +110,8 @@ int profile_new(const struct session *s, int fd, profile_put *put, const struct 
 	k->session = s;
 	k->opt = *o;
 	k->put = put;
+	k->model.time = o->time;
+	k->model.min_ns = o->min_ns;
 	*ret = &k->base;
 	return 0;
 }

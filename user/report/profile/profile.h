@@ -9,6 +9,7 @@
 #include "base/buf.h"
 #include "base/json.h"
 #include "report/profile/model/sections.h"
+#include "report/schema.h"
 #include "session/session.h"
 #include "stream/sink.h"
 
@@ -18,6 +19,9 @@ struct profile_diff;
 
 struct profile_options {
 	enum profile_by by;
+	enum profile_time time;
+	uint64_t min_ns;	   /* of blocks that count */
+	bool marked;		   /* the stacks of blocks end with what these waited for */
 	uint32_t top;		   /* 0: PROFILE_TOP in text, all in JSON */
 	struct profile_diff *diff; /* NULL: not of this report */
 };
@@ -41,9 +45,20 @@ int profile_folded(struct buf *b, const struct profile_view *v);
 int profile_svg(struct buf *b, const struct profile_view *v);
 int profile_pprof(struct buf *b, const struct profile_view *v);
 
+/* A function with its position, and the end of the line. */
+void profile_put_name(struct buf *b, const struct profile_function *f);
+/* "off_cpu", "wall", "on_cpu". Static. */
+const char *profile_time_name(enum profile_time time);
+/* For profiles of time, in place of the two above. */
+int profile_time_text(struct buf *b, const struct profile_view *v);
+int profile_time_json(struct buf *b, const struct profile_view *v);
+
 /* Writes to fd, which stays the caller's. 0 or -ENOMEM. */
 int profile_new(const struct session *s, int fd, profile_put *put, const struct profile_options *o,
 		struct sink **ret);
+/* The lists of keys of a profile of time, in a schema. */
+#define PROFILE_TIME_PARTS 6
+extern const struct schema_part profile_time_parts[PROFILE_TIME_PARTS];
 /* Writes the JSON Schema of profile_json(), as a value. */
 void profile_schema(struct json *j);
 

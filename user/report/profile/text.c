@@ -46,6 +46,11 @@ static void put_head(struct buf *b, const struct profile_view *v)
 		report_print(b, "; by the kernel's clock %s", report_ns_text((double)cpu_ns).text);
 	buf_puts(b, "\n");
 	report_put_loss(b, v->session);
+	if (m->unasked)
+		report_print(b,
+			     "Not counted: %" PRIu64
+			     " block%s off the CPU, which --off-cpu and --wall report\n",
+			     m->unasked, plural(m->unasked));
 	if (!m->samples)
 		return;
 	put_ends(b, m);
@@ -72,10 +77,8 @@ static void put_phases(struct buf *b, const struct profile_model *m)
 	}
 }
 
-static void put_function(struct buf *b, const struct profile_function *f, uint64_t samples)
+void profile_put_name(struct buf *b, const struct profile_function *f)
 {
-	report_print(b, "%-22s ", share_text(f->self, samples).text);
-	report_print(b, "%-22s ", share_text(f->total, samples).text);
 	report_put_text(b, f->name);
 	if (f->file) {
 		const char *slash = strrchr(f->file, '/');
@@ -86,6 +89,13 @@ static void put_function(struct buf *b, const struct profile_function *f, uint64
 		buf_puts(b, ")");
 	}
 	buf_puts(b, "\n");
+}
+
+static void put_function(struct buf *b, const struct profile_function *f, uint64_t samples)
+{
+	report_print(b, "%-22s ", share_text(f->self, samples).text);
+	report_print(b, "%-22s ", share_text(f->total, samples).text);
+	profile_put_name(b, f);
 }
 
 static int put_functions(struct buf *b, const struct profile_view *v,

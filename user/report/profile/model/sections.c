@@ -25,7 +25,9 @@ static void name_section(const struct profile_model *m, const struct profile_con
 	switch (m->by) {
 	case PROFILE_BY_DEFAULT:
 		snprintf(ret, PROFILE_NAME_BYTES, "%s",
-			 place_is_collector(place) ? "collector" : profile_place_name(place));
+			 c->part != BLAME_CPU	     ? blame_part_text(c->part)
+			 : place_is_collector(place) ? "collector"
+						     : profile_place_name(place));
 		break;
 	case PROFILE_BY_PHASE:
 		snprintf(ret, PROFILE_NAME_BYTES, "%s", profile_place_name(place));

@@ -11,8 +11,9 @@
 
 struct profile_section {
 	char name[PROFILE_NAME_BYTES];
-	uint64_t samples, collector; /* of these, in phases that stop the mutator */
-	uint32_t root;		     /* in the tree */
+	uint64_t samples,
+		collector; /* or other weight; of these, in phases that stop the mutator */
+	uint32_t root;	   /* in the tree */
 };
 
 struct profile_sections {

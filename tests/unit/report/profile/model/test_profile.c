@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* Samples in the places and sections where a straightforward count puts them. */
+/* Samples and blocks in the places and sections where a straightforward count puts them. */
 #include "report/profile/model/sections.h"
+#include "session/offcpu.h"
 #include "tests/random.h"
 #include "tests/tap.h"
 #include "tests/unit/processes_fixture.h"
@@ -8,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 
 #define MINOR 11
 #define ROOTS 12
@@ -250,6 +252,148 @@ static void test_forget(void)
 	places_done(&p);
 }
 
+/* A block of a thread that ends now, which waits for a CPU for its last wait_ns. */
+static void block(struct offcpu o, uint64_t ns, const char *stack)
+{
+	static uint64_t ts = 1000000;
+	struct ebt_event ev = {.process = 1, .tid = 70, .domain = 0, .kind = EBT_OFFCPU};
+	ev.ts = o.end_ns = ts += 1000;
+	o.begin_ns = o.end_ns - ns;
+	ev.stack = *stack ? stack_of(stack) : 0;
+	if (offcpu_put(session, &ev, &o) || profile_model_events(&model, &ev, 1))
+		abort();
+	ev.stack = 0;
+	session_drop_event(session, &ev);
+}
+
+static const struct offcpu slept = {
+	.reason = EBT_OFFCPU_SLEEP, .syscall = SYS_clock_nanosleep, .interrupt = true};
+static const struct offcpu locked = {.reason = EBT_OFFCPU_SLEEP,
+				     .syscall = SYS_futex,
+				     .wait_ns = 5,
+				     .waker = 71,
+				     .waker_comm = "holder",
+				     .runner = 72,
+				     .runner_comm = "hog",
+				     .ends = EBT_SAMPLE_CUT};
+static const struct offcpu preempted = {.reason = EBT_OFFCPU_PREEMPTED,
+					.syscall = OFFCPU_NO_SYSCALL,
+					.runner = 72,
+					.runner_comm = "hog"};
+
+static void feed_blocks(void)
+{
+	block(slept, 100, "main nap");
+	block(locked, 60, "main lock");
+	block(preempted, 30, "main");
+	block(slept, 10, "main nap");
+	sample(1, 0, 70, "main");
+}
+
+static void begin_time(enum profile_time time, enum profile_by by, uint64_t min_ns)
+{
+	begin(by);
+	model.time = time;
+	model.min_ns = min_ns;
+	feed_blocks();
+}
+
+static void test_blocks(void)
+{
+	begin_time(PROFILE_OFF_CPU, PROFILE_BY_DEFAULT, 0);
+	has("blocked: sleep 110 0; blocked: futex 55 0; waiting for a CPU 35 0; ",
+	    "a block is what its thread is blocked in, and the wait for a CPU at its end");
+	begin_time(PROFILE_OFF_CPU, PROFILE_BY_DEFAULT, 30);
+	has("blocked: sleep 100 0; blocked: futex 55 0; waiting for a CPU 35 0; ",
+	    "shorter ones are left out, as a whole");
+	begin_time(PROFILE_WALL, PROFILE_BY_PHASE, 0);
+	has("phase not known 210 0; ", "a sample stands for its period");
+	begin_time(PROFILE_ON_CPU, PROFILE_BY_PHASE, 0);
+	ok(model.unasked == 4 && model.weight == 1 && !model.waits.blocks,
+	   "in a profile of samples no block counts");
+	profile_model_done(&model);
+	begin(PROFILE_BY_PHASE);
+	model.time = PROFILE_OFF_CPU;
+	phase(1, 0, EBT_BEGIN, MINOR);
+	block(slept, 100, "main finaliser");
+	phase(1, 0, EBT_END, MINOR);
+	has("minor 100 100; ", "a block is in the phase in which it ends");
+}
+
+/* The reasons: part, what ended them, number, time. */
+static void has_waits(const char *expected, const char *name)
+{
+	char got[512] = "";
+	profile_model_end(&model);
+	for (uint32_t i = 0; i < model.waits.rows; i++) {
+		const struct waits_row *r = &model.waits.row[i];
+		snprintf(got + strlen(got), sizeof(got) - strlen(got), "%s %d%s%s %llu %llu; ",
+			 blame_part_key(r->part), r->by, *r->comm ? " " : "", r->comm,
+			 (unsigned long long)r->count, (unsigned long long)r->ns);
+	}
+	is_str(got, expected, name);
+}
+
+static void test_waits(void)
+{
+	begin_time(PROFILE_OFF_CPU, PROFILE_BY_DEFAULT, 0);
+	const struct waits *w = &model.waits;
+	has_waits("sleep 2 2 110; futex 1 holder 1 55; run_queue 1 hog 2 35; ",
+		  "reasons have what woke the thread, or ran in its place");
+	ok(w->blocks == 4 && w->ns == 200 && w->shortest_ns == 10 && w->longest_ns == 100 &&
+		   !w->open && w->ends[EBT_SAMPLE_CUT] == 1 && w->ends[EBT_SAMPLE_WHOLE] == 3,
+	   "blocks, their time and their stacks are counted");
+	profile_model_done(&model);
+
+	begin(PROFILE_BY_DEFAULT);
+	model.time = PROFILE_OFF_CPU;
+	struct offcpu open = slept;
+	open.open = true;
+	open.interrupt = false;
+	block(open, 100, "");
+	has_waits("sleep 3 1 100; ", "one that has not ended was ended by nothing");
+	ok(w->open == 1 && w->open_ns == 100 && w->ends[KINDS_SAMPLE_ENDS] == 1,
+	   "and is counted, as is one without a stack");
+	profile_model_done(&model);
+
+	begin(PROFILE_BY_DEFAULT);
+	model.time = PROFILE_OFF_CPU;
+	for (unsigned i = 0; i < 2 * WAITS_ROWS; i++) {
+		struct offcpu o = locked;
+		o.wait_ns = 0;
+		snprintf(o.waker_comm, sizeof(o.waker_comm), "%u", i / 2);
+		block(o, 10, "main");
+	}
+	ok(w->rows == WAITS_ROWS && !w->others, "each name has a row");
+	struct offcpu o = locked;
+	block(o, 15, "main");
+	ok(w->rows == WAITS_ROWS && w->others == 2 && w->others_ns == 15 && model.weight == w->ns,
+	   "beyond the limit of rows waits are counted without a name");
+	profile_model_done(&model);
+}
+
+static void test_marks(void)
+{
+	struct profile_sections s;
+	char got[256] = "";
+	begin_time(PROFILE_WALL, PROFILE_BY_PROGRAM, 0);
+	profile_model_end(&model);
+	if (profile_model_mark(&model) || profile_sections_make(&s, &model))
+		abort();
+	for (uint32_t n = s.section->root; (n = frame_tree_next(&s.tree, s.section->root, n));)
+		if (*frame_tree_name(&s.tree, n) == '[')
+			snprintf(got + strlen(got), sizeof(got) - strlen(got), "%s %s %llu; ",
+				 frame_tree_name(&s.tree, s.tree.node[n].parent),
+				 frame_tree_name(&s.tree, n),
+				 (unsigned long long)s.tree.node[n].self);
+	is_str(got,
+	       "main [waiting for a CPU] 30; lock [blocked: futex] 55; "
+	       "lock [waiting for a CPU] 5; nap [blocked: sleep] 110; ",
+	       "marked stacks end with what was waited for");
+	profile_sections_done(&s);
+	profile_model_done(&model);
+}
+
 int main(void)
 {
 	if (session_new(&session) || enter_processes(session, 3))
@@ -259,6 +403,9 @@ int main(void)
 	test_functions();
 	test_sums();
 	test_forget();
+	test_blocks();
+	test_waits();
+	test_marks();
 	session_free(session);
 	return tap_done();
 }
