@@ -247,13 +247,13 @@ static __always_inline void leave_room(struct thread *t)
 }
 
 /* The current thread leaves its CPU. */
-static __noinline int keep_stack(struct thread *t, struct task_struct *task)
+static __always_inline void keep_stack(struct thread *t, struct task_struct *task)
 {
 	struct registers regs;
 	struct place place = {};
-	struct room *k = t ? room_of(t) : 0;
+	struct room *k = room_of(t);
 	if (!k)
-		return 0;
+		return;
 	k->changes |= 1;
 	read_user_registers(task, &regs);
 	const struct ebt_ocaml_runtime *r = sample_find(t->slot, task, &regs, &place);
@@ -262,7 +262,6 @@ static __noinline int keep_stack(struct thread *t, struct task_struct *task)
 	else
 		sample_put_ocaml(&k->sample, &k->ocaml, &regs, r, &place);
 	k->changes++;
-	return 0;
 }
 
 /* ---- records ---- */
@@ -342,11 +341,13 @@ static __always_inline void emit(struct thread *t, struct task_struct *task,
 		dropped = emit_room(k);
 	} else if (ts - from >= ebt_offcpu_min_ns) {
 		struct ebt_offcpu_record *rec = channel_reserve(sizeof(*rec), EBT_NO_POS);
-		dropped = !rec;
+		/* Tested once, or Linux 6.1 does not see that it is always submitted. */
 		if (rec) {
 			fill_end(rec, t, task, before, from, ts, run_delay);
 			bpf_ringbuf_submit(rec, BPF_RB_NO_WAKEUP);
+			return;
 		}
+		dropped = 1;
 	}
 	if (dropped)
 		channel_drop_event(EBT_NO_POS);
