@@ -8,7 +8,7 @@ need_command jq
 need_command protoc
 need_command perl
 need_command setpriv
-ebt=$PWD/$O/ebtrace
+ebt=$O/ebtrace
 prog=$O/tests/prog/offcpu
 
 chmod 755 "$TMP"
