@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only)
 /* Samples of the threads of traced processes, by a timer of each CPU (sample.bpf.h). */
-#include "kernel_stack.bpf.h"
 #include "sample.bpf.h"
+#include "kernel_stack.bpf.h"
 
 /* Hits of the timers; in .bss, which the tracer has mapped. */
 struct ebt_sample_counts ebt_sample_counts = {};

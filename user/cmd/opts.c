@@ -129,9 +129,8 @@ const struct option_row option_rows[] = {
 	 "(repeatable; needs privilege)",
 	 1, OWN},
 	{OPTS_PROFILE, "kernel-stacks", OPT_KERNEL_STACKS, NULL,
-	 "Samples that interrupt the kernel have its functions, too, where /proc/kallsyms may be "
-	 "read",
-	 1, INTO(TRUE, engine.kernel_stacks, .is_live = true)},
+	 "Samples in the kernel have its functions, too, if /proc/kallsyms may be read", 1,
+	 INTO(TRUE, engine.kernel_stacks, .is_live = true)},
 	{OPTS_TRACE | OPTS_SPANS, "marker", 'U', &of_marker,
 	 "Markers of any program as events: 'provider:name'; as spans: 'p:begin~p:end' by thread, "
 	 "'p:begin#0~p:end#0' by argument 0 of each; #1:str: with the text of argument 1 "
@@ -273,9 +272,8 @@ const struct option_row option_rows[] = {
 	 INTO(SIZE, trigger.memory, .least = "1M", .preset = "64M")},
 	{0, NULL, 0, NULL, "Limits and scheduling:", 4, OWN},
 	{RUN, "buffer", OPT_BUFFER, &of_size,
-	 "Memory for the backlog of all rings together; default 256M, for "
-	 "files 64M",
-	 4, INTO(SIZE, engine.buffer_bytes)},
+	 "Memory for the backlog of all rings together; default 256M, for files 64M", 4,
+	 INTO(SIZE, engine.buffer_bytes)},
 	{RUN | OPTS_PAGES | OPTS_MEM_RECORD, "bpf-buffer", OPT_BPF_BUFFER, &of_size,
 	 "Size of the BPF ring buffer, a power of two; default 16M", 4,
 	 INTO(POWER, engine.bpf_buffer_bytes, .least = "4K", .most = "1G", .is_live = true)},
@@ -307,14 +305,12 @@ _Static_assert(sizeof(option_rows) / sizeof(*option_rows) <= OPTION_ROWS_MAX, "r
 /* The alternative that the refusal of an option names. */
 static const struct {
 	int key;
-	enum opts_commands command;
+	enum opts_commands commands;
 	const char *text;
 } instead[] = {
 	{OPT_JSON, OPTS_TRACE, "that writes JSON with -f ndjson"},
-	{OPT_MAX_SIZE, OPTS_STAT, "that writes one report"},
-	{OPT_ROTATE, OPTS_STAT, "that writes one report"},
-	{OPT_MAX_SIZE, OPTS_MEM, "that writes one report"},
-	{OPT_ROTATE, OPTS_MEM, "that writes one report"},
+	{OPT_MAX_SIZE, OPTS_STAT | OPTS_MEM, "that writes one report"},
+	{OPT_ROTATE, OPTS_STAT | OPTS_MEM, "that writes one report"},
 	{OPT_SNAPSHOT, OPTS_TOP, "that prints one frame with --once"},
 };
 
@@ -358,7 +354,7 @@ bool option_refusal(int key, enum opts_commands command, char *why)
 	commands_name(r->commands, takers);
 	commands_name(command, name);
 	for (size_t i = 0; i < sizeof(instead) / sizeof(*instead); i++)
-		if (instead[i].key == key && instead[i].command == command)
+		if (instead[i].key == key && instead[i].commands & command)
 			more = instead[i].text;
 	snprintf(why, OPTION_REFUSAL_BYTES, "--%s is an option of %s, not of %s%s%s", r->name,
 		 takers, name, more ? "; " : "", more ? more : "");

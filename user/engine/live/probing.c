@@ -232,6 +232,15 @@ static void report(void *ctx, const struct process_event *change)
 	traced_report(ctx, change);
 }
 
+static void report_price_of_faults(const struct probing *p)
+{
+	if (!bpf_source_refusal(p->source, BPF_FAULTS))
+		messages_at(&p->engine->session->messages, LOG_NORMAL,
+			    "timing page faults: meanwhile each one of the traced processes takes "
+			    "300 to 500 ns more, in a pause 200 ns on top, and of other programs "
+			    "up to 100 ns");
+}
+
 enum engine_end probing_begin(struct probing *p, const struct engine *e, bool record,
 			      struct inspect *inspect, struct traced *traced)
 {
@@ -283,11 +292,8 @@ enum engine_end probing_begin(struct probing *p, const struct engine *e, bool re
 	int err = bpf_source_new(e->session, &plan, &p->source, reason);
 	if (!err)
 		report_refused(p);
-	if (!err && o->faults && !bpf_source_refusal(p->source, BPF_FAULTS))
-		messages_at(&e->session->messages, LOG_NORMAL,
-			    "timing page faults: meanwhile each one of the traced processes takes "
-			    "300 to 500 ns more, in a pause 200 ns on top, and of other programs "
-			    "up to 100 ns");
+	if (!err && o->faults)
+		report_price_of_faults(p);
 	if (!err && !o->program)
 		bpf_source_count_from(p->source, UINT64_MAX);
 	if (err) {

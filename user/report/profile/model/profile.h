@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The numbers of a profile: samples (EBT_SAMPLE) by their stack and where they were, of each
- * process; or blocks (EBT_OFFCPU), by what they waited for, too; or both, by their time. Memory depends on the different stacks, not on the length of the run.
+ * process; or blocks (EBT_OFFCPU), by what they waited for, too; or both, by their time. Memory
+ * depends on the different stacks, not on the length of the run.
  */
 #ifndef REPORT_PROFILE_MODEL_PROFILE_H
 #define REPORT_PROFILE_MODEL_PROFILE_H
