@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
+#include <sched.h>
 #include <semaphore.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -27,6 +28,7 @@ struct link_keeper {
 };
 
 #define HOLDER_STACK (128 << 10)
+#define WAITER_STACK (64 << 10) /* of the thread that waits for a holder, beside that */
 
 /* The sites follow on the holder's own socket, which answers with an int. */
 struct request {
@@ -192,8 +194,9 @@ struct keeping {
 };
 
 /* Ends the process: the links' descriptors are closed by the kernel, behind all signals. */
-static void hold(struct job *job)
+static int hold(void *arg)
 {
+	struct job *job = arg;
 	const struct link_maker *m = job->of->maker;
 	struct request more;
 	close(job->of->sock);
@@ -206,21 +209,22 @@ static void hold(struct job *job)
 
 /*
  * Forks a holder that shares the keeper's memory, which costs a third of a copy, and waits until it
- * has ended: until then it runs on this thread's stack, and its errno is this thread's. It is
- * waited for, so that its CPU time counts as the keeper's.
+ * has ended: until then it runs on this thread's stack, and its errno is this thread's, which makes
+ * one system call meanwhile. vfork() would count as load of the machine as long as the holder
+ * lives. It is waited for, so that its CPU time counts as the keeper's.
  */
 static void *run_holder(void *arg)
 {
+	_Alignas(16) char stack[HOLDER_STACK];
 	struct job *job = arg;
 	struct keeping *k = job->of;
-	pid_t pid = vfork();
-	if (!pid)
-		hold(job);
-	int err = -errno;
-	if (pid < 0)
+	pid_t pid = clone(hold, stack + sizeof(stack), CLONE_VM | SIGCHLD, job);
+	int err = pid < 0 ? -errno : 0;
+	if (err)
 		send_all(job->fds[FD_END], &err, sizeof(err), HELPER);
-	while (pid > 0 && waitpid(pid, NULL, 0) < 0 && errno == EINTR)
-		;
+	/* All signals are blocked. */
+	else
+		syscall(SYS_wait4, pid, NULL, 0, NULL);
 	/* It may have been killed before it said so. */
 	sem_post(&job->forked);
 	while (sem_wait(&job->closed))
@@ -263,7 +267,7 @@ static int start_thread(struct job *job)
 	pthread_t thread;
 	pthread_attr_init(&attr);
 	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
-	pthread_attr_setstacksize(&attr, HOLDER_STACK);
+	pthread_attr_setstacksize(&attr, HOLDER_STACK + WAITER_STACK);
 	int err = pthread_create(&thread, &attr, run_holder, job);
 	pthread_attr_destroy(&attr);
 	return -err;

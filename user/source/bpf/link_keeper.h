@@ -6,8 +6,8 @@
  * holder, makes each link and holds it until the tracer's end of a socket pair is closed, by the
  * tracer or by its death. Then the holder exits, which removes the probes: an exiting process
  * handles no more signals. Another process forks the holders: the keeper, which is small, has a
- * session of its own, and blocks all signals. Holders share its memory (vfork, in a thread for
- * each), as most of what a short link costs would be a copy of that.
+ * session of its own, and blocks all signals. Holders share its memory, and a thread waits for
+ * each, as most of what a short link costs would be a copy of that.
  *
  * For each link that a process removes the kernel waits, some 40 ms, one after the other; processes
  * that exit wait at the same time. So a holder has few links: those of one file in one process.
