@@ -43,6 +43,11 @@ again() {
 
 begin --mode probes
 old=$(holders "$(keeper)")
+# What waits uninterruptibly counts as load of the machine.
+states() { for p in $(keeper) $old; do sed 's/.*) \(.\) .*/\1/' "/proc/$p/task/"*/stat; done; }
+rest() { ! states | grep -q D; }
+[ -n "$old" ] && wait_for rest
+ok $? "processes that hold probes are no load of the machine" || diag "$(states)"
 # shellcheck disable=SC2086
 again $old
 finish
