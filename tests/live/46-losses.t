@@ -68,14 +68,14 @@ ocaml_build gcwork
 mkdir "$EXE_DIR/rings"
 # most RING.ndjson: the ns from the event before an outermost phase to its end, at most. A probe takes its time before
 # the event that it is at, and the thread may lose its CPU between both. The kernel's own time, which probes read without
-# a lock, is as much as 500 parts in a million off where a CPU was away for long.
+# a lock, is as much as 1,000 parts in a million off where a CPU was away for long.
 most() {
 	jq -r 'select(.kind | IN("begin", "end")) | [.domain, .kind, .ts] | @tsv' "$1" | perl -ne '
 		my ($domain, $kind, $ts) = split;
 		$from{$domain} = $last{$domain} // $ts if $kind eq "begin" && !$depth{$domain}++;
 		$most = $ts - $from{$domain} if $kind eq "end" && --$depth{$domain} == 0 && $ts - $from{$domain} > $most;
 		$last{$domain} = $ts;
-		END { print int(1.0005 * $most), "\n" }'
+		END { print int(1.001 * $most), "\n" }'
 }
 for options in "--bpf-buffer 4K" "--bpf-buffer 64K --stack=begin"; do
 	# shellcheck disable=SC2086

@@ -123,4 +123,16 @@ ok "$(jq 'if .stacks.whole >= 0.9 * .samples then 0 else 1 end' "$TMP/mixed.json
 is "$(jq -r '[.sections[].name] | contains(["mutator", "major_mark"])' "$TMP/mixed.json")" true "phases of the collector have sections"
 is "$(jq -r '[.phases[] | select(.collector) | .share.samples] | add > 0.02 * ('"$(jq .samples "$TMP/mixed.json")"')' "$TMP/mixed.json")" true \
 	"and their share"
+
+# All processes, in a namespace of their own, in which nothing else begins behind ebtrace. Its shell is traced, too.
+cat >"$TMP/all" <<END
+"$TMP/shares" 1000 & echo \$! >"$TMP/other"
+"$ebt" profile -a -F 499 -d $(lasting 1) -o "$TMP/all.ebt" 2>"$TMP/err" & echo \$! >"$TMP/own"
+wait \$!
+END
+timeout "$(lasting 60)" unshare -pf --mount-proc bash "$TMP/all"
+"$ebt" -q "$TMP/all.ebt" -o "$TMP/all.ndjson"
+is "$(jq -s --argjson own "$(<"$TMP/own")" --argjson other "$(<"$TMP/other")" '[.[] | select(.kind == "sample")] |
+	[any(.pid == $other), (map(select(.pid >= $own)) | length)]' "$TMP/all.ndjson" | tr -d ' \n')" "[true,0]" \
+	"-a samples all that run, but not ebtrace and what it starts" || diag "$(cat "$TMP/err")"
 done_testing

@@ -21,6 +21,7 @@
 /* Where it is to be frugal /proc is listed if a process was born, and in this period at least. */
 #define LIST_FRUGAL_NS 1000000000ull
 #define YOUNG_NS       1000000000ull
+#define OWN_DEPTH      4	     /* generations of what ebtrace starts */
 #define OLD_EACH_NS    1000000000ull /* between two reads of the size of an older process */
 
 /* A program maps its libraries in its first milliseconds, and one that loads code others behind
@@ -150,6 +151,17 @@ static bool can_be_traced(const struct everyone *e, pid_t pid)
 
 /* ---- passes ---- */
 
+/* Ebtrace itself, and what it has started. */
+static bool is_own(pid_t pid)
+{
+	for (unsigned i = 0; pid > 1 && i < OWN_DEPTH; i++) {
+		if (pid == getpid())
+			return true;
+		pid = process_parent(pid);
+	}
+	return false;
+}
+
 /* False: it is as it was, as far as its size shows that, or it is too early to ask. */
 static bool is_due(const struct everyone *e, struct bystander *b, uint64_t now)
 {
@@ -167,8 +179,7 @@ static bool is_due(const struct everyone *e, struct bystander *b, uint64_t now)
 	b->start_ticks = stat.start_ticks;
 	b->vm_bytes = stat.vm_bytes;
 	b->read_ns = now;
-	bool is_own = b->pid == getpid() || stat.parent == getpid();
-	return changed && !is_own && !(stat.flags & PF_KTHREAD);
+	return changed && !(stat.flags & PF_KTHREAD) && !is_own(b->pid);
 }
 
 /* since_ns: from then on it was not watched, if it did anything; 0: from before the run. A child of
@@ -195,7 +206,8 @@ static int look_at_executed(struct everyone *e)
 	int err = 0;
 	for (uint32_t i = 0; i < e->executed_count; i++) {
 		struct executed x = e->executed[i];
-		if (err >= 0 && !traced_find(e->traced, x.pid) && can_be_traced(e, x.pid))
+		if (err >= 0 && !traced_find(e->traced, x.pid) && !is_own(x.pid) &&
+		    can_be_traced(e, x.pid))
 			err = trace(e, x.pid, x.ts, false);
 		else if (now_ns() < x.ts + EXEC_NS)
 			e->executed[left++] = x;

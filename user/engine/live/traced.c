@@ -394,6 +394,9 @@ struct parent {
 static int add_child(pid_t child, void *ctx)
 {
 	struct parent *of = ctx;
+	/* The shell that has started ebtrace may be traced. */
+	if (child == getpid())
+		return 0;
 	int err = born(of->traced, &(struct process_event){
 					   .kind = PROCESS_BORN, .pid = child, .parent = of->pid});
 	return err == -ESRCH ? 0 : leave_out(of->traced, err);
