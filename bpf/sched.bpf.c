@@ -40,8 +40,8 @@ struct thread {
 	void *scratch;	    /* of in_interrupt() */
 	uint32_t waiter;    /* 1 + its index among the waiters of wait_cpu; 0: none */
 	uint32_t wait_cpu;
+	char waker_comm[EBT_COMM_BYTES]; /* aligned to words */
 	uint32_t room; /* 1 + the index of its stack in ebt_offcpu_rooms; 0: none */
-	char waker_comm[EBT_COMM_BYTES];
 };
 
 struct {
