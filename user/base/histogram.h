@@ -19,7 +19,7 @@
 #include "base/buckets.h"
 
 #define HISTOGRAM_GROUPS BUCKETS_GROUPS
-/* The argument of histogram_at() that stands for 100 %. */
+/* The argument of histogram_at() that means 100 %. */
 #define HISTOGRAM_WHOLE 1000000u
 
 struct histogram {

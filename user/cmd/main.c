@@ -8,7 +8,7 @@
 #include "cmd/reports.h"
 
 /*
- * The order of a command line. The words that name a command, and a report of it, may stand behind
+ * The order of a command line. The words that name a command, and a report of it, may come behind
  * options: "ebtrace -v stat -p 1" is "ebtrace stat -v -p 1".
  */
 
@@ -66,7 +66,7 @@ static int next_word(int argc, char **argv, int from)
 	return i < argc ? i : argc;
 }
 
-/* Whether the words argv[1..count], of which all but the last are known to, begin the name of a
+/* Whether the words argv[1..count], all but the last of them for certain, begin the name of a
  * command and of its report. */
 static bool is_name(char **argv, int count)
 {

@@ -105,7 +105,7 @@ static int check(struct report_run *r)
 		return 0;
 	e->blame = true;
 	r->opts.is_private = true; /* programs that ran instead are named */
-	/* A trap for each event would tell nothing more. */
+	/* A trap for each event would add nothing. */
 	e->counts = !e->markers.count && blame_mode_rings_have_threads(e);
 	return 0;
 }

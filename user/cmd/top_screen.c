@@ -19,7 +19,7 @@
 #include "engine/live/traced.h"
 #include "engine/loop.h"
 
-#define MEASURE_NS 200000000ull /* between two looks at the size of the terminal */
+#define MEASURE_NS 200000000ull /* between two reads of the size of the terminal */
 #define KEPT	   32		/* messages that are printed behind the screen */
 #define KEPT_BYTES 256
 

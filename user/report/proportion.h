@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The interval of a proportion: where the truth is in 95 of 100 cases, of which a part was found in
+/* The interval of a proportion: where the truth is in 95 of 100 cases, if a part was found in
  * a sample. Wilson's, which holds for few and for all of them, too. */
 #ifndef REPORT_PROPORTION_H
 #define REPORT_PROPORTION_H

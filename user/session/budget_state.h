@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The budget of a live run (--cpu, --memory) as it stands: limits, what they have led to, and what
+ * The budget of a live run (--cpu, --memory) as it is: limits, what they have led to, and what
  * the last second has cost. The engine writes it, reports show it.
  */
 #ifndef SESSION_BUDGET_STATE_H

@@ -76,7 +76,7 @@ bool session_has_owned(const struct session *s);
 /* Gives back the event's payload and its stack, if it has them, and clears both. */
 void session_drop_event(struct session *s, struct ebt_event *ev);
 void session_drop_events(struct session *s, struct ebt_event *ev, size_t n);
-/* Frees what nobody refers to any more, when that pays; called between batches. */
+/* Frees what is not referred to any more, when that pays; called between batches. */
 static inline void session_reclaim(struct session *s)
 {
 	stacks_reclaim(s->stacks);

@@ -87,7 +87,7 @@ void tracks_free(struct tracks *t);
 int tracks_push(struct tracks *t, const struct ebt_event *ev);
 /* Processes an EBT_BEGIN or EBT_END. track: of the event, as tracks_of() returned it. */
 int tracks_push_to(struct tracks *t, struct track *track, const struct ebt_event *ev);
-/* Ends the outermost open span of a track, of which there is one, before those inside it: its own
+/* Ends the outermost open span of a track that has one, before those inside it: its own
  * end will not come. At this moment, or the last of the track. */
 int tracks_end_outermost(struct tracks *t, struct track *track, uint64_t end_ns,
 			 enum track_end how);

@@ -26,7 +26,7 @@
 /* Memory that our forked child may touch between two reads of its size. */
 #define FORK_RSS_SLACK_BYTES (4u << 20)
 
-/* Between two looks at a program that has not called exec yet. */
+/* Between two reads of a program that has not called exec yet. */
 #define LOOK_MS 20
 
 /* The least time between two sweeps, and its ratio to the time of one. */
@@ -264,7 +264,7 @@ void program_release(struct program *t)
 /*
  * The kernel's sums for a child that was waited for include its own children, so its own usage is
  * read before. Only its peak of memory is not available otherwise. While its probes are made it is
- * held by ptrace, of which the stops are reported whatever is asked for.
+ * held by ptrace, and its stops are reported whatever is asked for.
  */
 bool program_ended(struct program *t)
 {

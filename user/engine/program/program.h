@@ -78,7 +78,7 @@ bool program_ended(struct program *t);
 void program_usage(const struct program *t, struct session *s);
 /*
  * Removes the rings of ended processes from the directory that we made, at most at intervals: when
- * the trace is over but the program runs on, nobody reads them, and they would fill the memory.
+ * the trace is over but the program runs on, they are not read, and they would fill the memory.
  * memory: see struct leftover.
  */
 void program_sweep(struct program *t, struct memory_reader *memory);

@@ -37,7 +37,7 @@ const char *recording_run(void)
 	return run;
 }
 
-/* It runs as another user, who could not enter our directory either. */
+/* It runs as another user, and could not enter our directory either. */
 static bool changes_user(const struct stat *st)
 {
 	return (st->st_mode & S_ISUID && st->st_uid != geteuid()) ||

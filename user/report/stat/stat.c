@@ -30,7 +30,7 @@ struct stat {
 	struct stat_model model;
 	struct stat_tallies tallies;
 	struct stat_snapshot snapshot; /* the last one */
-	struct blame *blame;	       /* NULL: not asked for, and no probe stands at pauses */
+	struct blame *blame;	       /* NULL: not asked for, and no probe is at pauses */
 	struct histogram pauses;       /* of the line that is being counted */
 	struct marks marks;
 	struct report_interval interval;
@@ -176,7 +176,7 @@ static int pass_intervals(struct stat *k, uint64_t now_ns)
 	return report_interval_pass(&k->interval, k->session, first, now_ns, put_interval, k);
 }
 
-/* Where a probe stands at pauses the kernel's counts come with them, asked for or not. */
+/* Where a probe is at pauses the kernel's counts come with them, asked for or not. */
 static bool has_probes(const struct ebt_event *ev, size_t n)
 {
 	const struct ebt_event *end = ev + n;

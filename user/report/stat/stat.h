@@ -17,11 +17,11 @@ struct stat_options {
 	bool svg;	      /* a picture of mmu */
 	bool mmu;	      /* the least share of the mutator in windows of time */
 	enum stat_by by;      /* of the text */
-	uint32_t top;	      /* so many sections, those with the most GC time; 0: all */
+	uint32_t top;	      /* sections at most, those with the most GC time; 0: all */
 	uint64_t interval_ns; /* 0: no lines but the report */
 	bool blame;	      /* what pauses were made of, also where nothing was counted in them */
 	bool counters;	      /* the run is one of tallies alone */
-	uint32_t longest;     /* so many pauses each with what it was made of */
+	uint32_t longest;     /* pauses, each with what it was made of */
 	unsigned cpus;	      /* that the run may use; 0: not known */
 	bool verbose;	      /* text has all percentiles and phases */
 };

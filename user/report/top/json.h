@@ -6,7 +6,7 @@
 #include "base/buf.h"
 #include "report/top/rows.h"
 
-/* rows: at most so many of them; 0: all. */
+/* rows: their number at most; 0: all. */
 void top_json(struct buf *b, const struct session *s, const struct top_rows *rows,
 	      const struct top_order *order, uint64_t begin_ns, uint32_t most);
 

@@ -23,7 +23,7 @@ struct top_marks {
 	uint64_t at_ns, gc_ns, elapsed_ns, words;
 };
 
-/* The figures of which there is a history; lost: of the time between two frames. */
+/* The figures with a history; lost: of the time between two frames. */
 enum top_figure { TOP_F_GC, TOP_F_PAUSE, TOP_F_ALLOC, TOP_F_HEAP, TOP_F_LOST, TOP_FIGURES };
 #define TOP_HISTORY 64 /* frames */
 struct top_history {
@@ -57,7 +57,7 @@ struct top_site {
 };
 
 struct top_past {
-	uint32_t number; /* of the model's processes: of whom this is */
+	uint32_t number; /* of its process among the model's */
 	struct top_marks last, before;
 	struct top_history history;
 	struct top_pause pause[TOP_PAUSES]; /* a ring */

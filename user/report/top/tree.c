@@ -58,7 +58,7 @@ static void place(struct tree *t, uint32_t i, uint32_t depth, uint32_t open, boo
 	t->link[i].is_placed = true;
 }
 
-/* The rows below a root, of which there is no circle, without recursion: a chain may be long. */
+/* The rows below a root, without recursion: a chain may be long. There are no circles. */
 static void walk(struct tree *t, uint32_t root)
 {
 	uint32_t depth = 0, open = 0, at = root;

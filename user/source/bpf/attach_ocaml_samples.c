@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Tells the program of samples how the stacks of a process with OCaml 5 are walked. Nothing is
+ * Gives the program of samples how the stacks of a process with OCaml 5 are walked. Nothing is
  * attached to the process.
  */
 #include "source/bpf/attacher.h"

@@ -34,7 +34,7 @@
 
 #define FILES_MORE 8 /* descriptors that loading takes beside those of maps and programs */
 
-/* The user is told what takes longer to end. */
+/* What takes longer to end is reported to the user. */
 #define LONG_NS 200000000ull
 
 struct bpf_kernel {

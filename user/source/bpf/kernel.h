@@ -20,7 +20,7 @@ struct bpf_kernel;
 struct link_spec;
 
 /* What the programs do. Each feature has programs of its own, and a kernel that refuses them, or a
- * user who may not load them, lacks that feature alone. */
+ * user without the right to load them, lacks that feature alone. */
 enum bpf_feature {
 	BPF_CHILDREN,	    /* report forks, exec and exits of traced processes */
 	BPF_MARKERS,	    /* events of USDT markers */

@@ -57,7 +57,7 @@ struct probe_plan {
 	bool stacks;		      /* events get their stacks: */
 	const char *const *stack_globs; /* those that these select; none: all */
 	unsigned stack_glob_count;
-	uint64_t stack_pause_ns; /* and of the ends of pauses that last so long; 0: none */
+	uint64_t stack_pause_ns; /* and of the ends of pauses as long as this; 0: none */
 	uint64_t sample_ns;	 /* samples of threads on a CPU, each for so much time; 0: none */
 	bool kernel_stacks;	 /* and with the stack of the kernel, where they interrupt it */
 	enum probe_yield yield;

@@ -35,7 +35,7 @@ struct bpf_records_options {
 	size_t queue_bytes;
 	int64_t boottime_offset_ns;	    /* of the starts in /proc, from those in records */
 	bool threads;			    /* records say when processes begin threads */
-	uint64_t sample_ns;		    /* that a sample stands for */
+	uint64_t sample_ns;		    /* that a sample represents */
 	const struct bpf_kernel *stacks_of; /* samples get the stacks of the kernel; NULL: none */
 };
 

@@ -36,7 +36,7 @@ double uprobe_price_ns(void);
 /* Loads an empty program, without libbpf, and closes it: 0, or -errno: no program can be loaded. */
 int uprobe_try_load(void);
 
-/* Up to so many sites are linked without the use of the heap. */
+/* Up to this number, sites are linked without the use of the heap. */
 #define UPROBE_FEW 64
 
 /* Links the program to the sites in process `pid` (<= 0: in all that map the file). Returns the

@@ -8,8 +8,8 @@
 #include "base/array.h"
 #include "session/marker_values.h"
 
-/* A slot is used again when so many others are free, too: records of two CPUs may be closer in time
- * than the order in which they come. */
+/* A slot is used again when this number of others are free: records of two CPUs may be closer in
+ * time than the order in which they come. */
 #define SETTLED 64
 
 /* A call of a function that has begun a span. */

@@ -50,7 +50,7 @@ struct ring_file {
 	struct ring_watch *rings; /* `watches` of them, at least `used` and one */
 	uint32_t watches;
 	uint8_t *named;	       /* bits: user events with their name in the session; NULL: none */
-	uint64_t before_ns;    /* of a file at rest: the last look at it while it was live */
+	uint64_t before_ns;    /* of a file at rest: the last read of it while it was live */
 	uint64_t left_ns;      /* when the words that are left out were reported last */
 	uint64_t unread_words; /* of rings that have no lane; not reported yet */
 	uint64_t ringless, ringless_ns; /* reported so far, and when */

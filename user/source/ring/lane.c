@@ -17,7 +17,8 @@
 #define KEPT_CAP     RING_LANE_STEP_WORDS /* words that an empty lane keeps */
 #define FIRST_EVENTS 16
 #define LEAST_WORDS  256 /* that are allocated at once */
-/* After so many fetches that need a quarter of its memory at most, a lane gives back the rest. */
+/* After this number of fetches that need a quarter of its memory at most, a lane gives back the
+ * rest. */
 #define SPACIOUS_MAX 16
 /* Least memory of a lane, once it is used: here, and where its events are merged. */
 #define LANE_BYTES                                                 \
@@ -85,7 +86,7 @@ static bool take_more(struct ring_lane *lane, size_t bytes)
 	return b->left >= bytes + b->reserve && ring_budget_reserve(b, bytes);
 }
 
-/* Allocates memory for so many words, which hold the backlog. */
+/* Allocates memory for words, which hold the backlog. */
 static bool allocate(struct ring_lane *lane, size_t room)
 {
 	uint64_t *words = realloc(lane->words, room * sizeof(*words));

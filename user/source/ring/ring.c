@@ -429,7 +429,7 @@ static int take_files(struct ring_source *s)
 	return err;
 }
 
-/* The time of which no older event can appear, whatever the rings bring. */
+/* No event older than this time can appear, whatever the rings bring. */
 static uint64_t safe_time(const struct ring_source *s, uint64_t now)
 {
 	uint64_t safe = UINT64_MAX;

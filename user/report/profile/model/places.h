@@ -15,7 +15,7 @@
 /* In place of a row of a phase (session/phases.h). */
 enum {
 	PLACE_MUTATOR = PHASE_ROWS, /* in no phase that stops it */
-	PLACE_SILENT,		    /* in a domain of which nothing was seen so far */
+	PLACE_SILENT,		    /* in a domain without any event so far */
 	PLACE_OUTSIDE,		    /* in no domain */
 	PLACES,
 };

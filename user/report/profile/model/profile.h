@@ -63,7 +63,7 @@ struct profile_model {
 	uint64_t unasked;	/* blocks in a profile of samples */
 	struct waits waits;
 	uint64_t samples, kernel; /* of all; in the kernel */
-	uint64_t time_ns;	  /* that they stand for */
+	uint64_t time_ns;	  /* that they represent */
 	uint64_t period_ns;	  /* of the last one */
 	uint64_t ends[KINDS_SAMPLE_ENDS + 1];
 	uint64_t first_ns, last_ns;

@@ -26,7 +26,7 @@ struct fibers_times {
 	struct fibers *fibers;
 	fibers_times_fn *done;
 	void *ctx;
-	const struct fibers_watch *watch; /* NULL: nobody watches */
+	const struct fibers_watch *watch; /* NULL: there is no watcher */
 	void *watcher;
 };
 

@@ -40,7 +40,7 @@ struct fiber_times {
 	uint64_t arrows; /* how often an eio.put made it ready */
 	unsigned operations;
 	struct fiber_operation operation[FIBER_OPERATIONS + 1]; /* in order of appearance */
-	void *user;						/* of who watches */
+	void *user;						/* of the watcher */
 };
 
 /* The name to group a fiber by: of its span, context, itself, or group; NULL: it has none. */
@@ -54,7 +54,7 @@ typedef int fibers_times_fn(void *ctx, const struct fiber_times *t);
 
 struct fibers_times;
 
-/* What else is told of fibers; user: of the fiber, the watcher's own, NULL at first. */
+/* What else is reported of fibers; user: of the fiber, the watcher's own, NULL at first. */
 struct fibers_watch {
 	/* 0 or -errno, which ends the call that visits. */
 	int (*spent)(void *ctx, void **user, const struct fiber *f, const struct fiber_interval *i);

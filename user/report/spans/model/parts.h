@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * What a span's time went into: parts, each of a kind and with a detail (which phase, which system
- * call, behind whom). Parts are disjoint, and add up to the span. A sum has few of them: beyond
- * SPAN_PARTS_MAX the details of a kind are one.
+ * call, behind which thread). Parts are disjoint, and add up to the span. A sum has few of them:
+ * beyond SPAN_PARTS_MAX the details of a kind are one.
  */
 #ifndef REPORT_SPANS_MODEL_PARTS_H
 #define REPORT_SPANS_MODEL_PARTS_H

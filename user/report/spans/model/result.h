@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What spans come to, for those who show it: their names in order, and the slowest of them. */
+/* What spans come to, for what shows it: their names in order, and the slowest of them. */
 #ifndef REPORT_SPANS_MODEL_RESULT_H
 #define REPORT_SPANS_MODEL_RESULT_H
 

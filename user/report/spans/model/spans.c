@@ -387,7 +387,7 @@ static int close_of_thread(struct span_model *m, struct track *t, const struct t
 	if (how == TRACK_ENDED) {
 		struct span_thread end = thread_of(m, m->event);
 		bool across = o->who.tid && end.tid && o->who.tid != end.tid;
-		/* The domain may have told its thread since. */
+		/* The thread of the domain may be known since. */
 		if (!o->who.tid && o->done_ns == o->of.begin_ns)
 			o->who.tid = o->of.tid = end.tid;
 		o->of.name->recurses |= o->held_one;

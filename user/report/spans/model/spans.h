@@ -8,7 +8,7 @@
  * (report/parts/off_cpu.h), and collected, which is all time in pauses, under their outermost
  * phases. Of a span of a fiber it is that of the domain while the fiber ran, else the fiber's own
  * states. A phase is made of what its thread did, pauses included. Parts add up to the span. What
- * nobody recorded is SPAN_UNKNOWN: all of a thread's own time before the first interval without a
+ * was not recorded is SPAN_UNKNOWN: all of a thread's own time before the first interval without a
  * CPU, or before a loss of them, and that of threads that are not known. What threads did between
  * the begin in one and the end in another is SPAN_ACROSS.
  *
