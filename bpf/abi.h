@@ -188,9 +188,9 @@ struct ebt_ocaml_runtime {
 	uint16_t user_event;  /* index of the event among the arguments of the user-event write */
 	uint16_t release;     /* the tracer's own number; records carry it */
 	uint16_t numbering;   /* of its phases */
-	/* From there to a pointer to what the runtime has of the thread's domain, of which the
-	 * second word is the domain's state, also while the thread is in a blocking section, which
-	 * has no state; 0: not known. */
+	/* The distance from there to a pointer to the runtime's own record of the thread's domain.
+	 * The second word of that record is the domain's state, also while the thread is in a
+	 * blocking section. 0: not known. */
 	int32_t domain_self;
 	struct ebt_ocaml_stacks stacks;
 	uint64_t site[8]; /* by enum ebt_ocaml_function */
@@ -414,8 +414,8 @@ struct ebt_page_record {
 
 /* An interval in which a thread (head.tid) did not run: from `from` to `ts`, when it runs on
  * head.cpu; times by the same clock. Numbers of threads are those of the tracer's namespace, 0:
- * none. The payload, if stacks are wanted: a struct ebt_sample_record of its begin, of which the
- * time and the rest of the head, but for site and size, are undefined, with its own payload. */
+ * none. The payload, if stacks are wanted, is a struct ebt_sample_record of its begin with its own
+ * payload. Of that record's head only site and size are defined, and its time is not. */
 struct ebt_offcpu_record {
 	struct ebt_record head;
 	uint64_t ts;
@@ -615,7 +615,7 @@ struct ebt_stack_choice {
  */
 enum ebt_level { EBT_LEVEL_EVENTS = 0, EBT_LEVEL_RINGS = 1, EBT_LEVEL_COUNTS = 2 };
 
-/* Hits of probes on one CPU, by kind. in_ring: hits of markers whose event is in a ring, too. */
+/* Hits of probes on one CPU, by kind. in_ring: those hits of markers that a ring has as events. */
 enum ebt_hits_probe {
 	EBT_HITS_MARKER = 0,
 	EBT_HITS_RUNTIME = 1,

@@ -295,7 +295,7 @@ static __always_inline void fill(struct ebt_offcpu_record *rec, const struct thr
 	__builtin_memcpy(rec->waker_comm, t->waker_comm, EBT_COMM_BYTES);
 }
 
-/* before: who ran on this CPU before it; NULL: not known. */
+/* before: the thread that ran on this CPU until then; NULL: not known. */
 static __always_inline void fill_end(struct ebt_offcpu_record *rec, struct thread *t,
 				     struct task_struct *task, struct task_struct *before,
 				     uint64_t from, uint64_t ts, uint64_t run_delay)

@@ -676,7 +676,6 @@ void traced_read_usage_soon(struct traced *t)
 	t->usage_step_ns = USAGE_MIN_NS;
 }
 
-/* It has another name now, and other mappings. */
 /* More may be mapped soon. */
 static void read_for_some_time(struct traced_process *p)
 {
@@ -686,6 +685,7 @@ static void read_for_some_time(struct traced_process *p)
 	read_again(p);
 }
 
+/* It has another name now, and other mappings. */
 static void executed(struct traced_process *p)
 {
 	traced_usage_name(&p->usage);
