@@ -289,7 +289,9 @@ static int start_holder(struct keeping *k, const struct request *r, const int fd
 	pthread_mutex_unlock(&k->lock);
 	int err = start_thread(job);
 	if (err) {
+		pthread_mutex_lock(&k->lock);
 		k->holders--;
+		pthread_mutex_unlock(&k->lock);
 		free(job);
 		return err;
 	}

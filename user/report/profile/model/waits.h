@@ -40,8 +40,7 @@ struct waits {
 	uint64_t others, others_ns;
 	/* Private. */
 	uint32_t room;
-	struct map
-		row_of; /* a hash of a row's key → row + 1; colliding ones are one after another */
+	struct map row_of; /* row + 1, by a hash of its key; those that collide follow it */
 };
 
 void waits_done(struct waits *w);
