@@ -15,6 +15,7 @@
 
 #include "abi.h"
 #include "faults.bpf.h"
+#include "threads.bpf.h"
 
 /* Members of struct ebt_pause_counts that the kernel counts, and what they are of a struct
  * task_struct. */
@@ -67,6 +68,7 @@ static __always_inline void pause_begin(struct pause *p, uint32_t phase, uint64_
 		pause_read(&p->begin, task);
 		if (ebt_faults_on)
 			p->begin.fault_ns = faults_enter(task);
+		threads_enter_pause(task);
 	} else if (p->phase == phase) {
 		p->depth++;
 	}
@@ -78,6 +80,7 @@ static __always_inline void pause_leave(struct pause *p, struct task_struct *tas
 	p->depth = 0;
 	if (ebt_faults_on)
 		p->begin.fault_ns = faults_leave(task) - p->begin.fault_ns;
+	threads_leave_pause(task);
 }
 
 /* A phase ends. Nonzero: the pause does. */

@@ -14,10 +14,11 @@
  * `from` on only, and the last one before a switch in is the one that has woken the thread.
  *
  * If the tracer wants stacks, that of a thread is kept where it leaves its CPU, as its memory is
- * there then, in a room which the thread has from the begin on, and belongs to the record.
+ * there then, in a room which the thread has from the first time on, and belongs to the record.
  */
 #include "faults.bpf.h"
 #include "sample.bpf.h"
+#include "threads.bpf.h"
 
 /* Of the kernel's task states. */
 #define STATE_UNINTERRUPTIBLE 0x0002
@@ -28,31 +29,10 @@
 	(32 << 10)    /* of a thread in the kernel, at most; none begins so near to another's */
 #define CPU_WAITERS 4 /* preempted threads of a CPU for which runners are compared */
 
-struct thread {
-	uint64_t from;	    /* it does not run since then; 0: it runs */
-	uint64_t woken;	    /* of its last waking */
-	uint64_t run_delay; /* the kernel's account at `from` */
-	uint32_t slot;	    /* of its process */
-	uint32_t waker;
-	int32_t syscall;
-	uint32_t reason;    /* enum ebt_offcpu_reason */
-	uint32_t interrupt; /* it was woken in one */
-	void *scratch;	    /* of in_interrupt() */
-	uint32_t waiter;    /* 1 + its index among the waiters of wait_cpu; 0: none */
-	uint32_t wait_cpu;
-	char waker_comm[EBT_COMM_BYTES]; /* aligned to words */
-	uint32_t room; /* 1 + the index of its stack in ebt_offcpu_rooms; 0: none */
-};
-
-struct {
-	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
-	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__type(key, int);
-	__type(value, struct thread);
-} ebt_threads SEC(".maps");
-
 /* Set before load. Shorter intervals are not recorded. */
 const volatile uint64_t ebt_offcpu_min_ns = 0;
+/* And those that are shorter than this without a stack. */
+const volatile uint64_t ebt_offcpu_stack_min_ns = 0;
 /* Stacks that can be kept; 0: none are wanted. */
 const volatile uint32_t ebt_offcpu_stacks = 0;
 /* Rooms that have been in use; in .bss. */
@@ -66,8 +46,7 @@ struct room {
 		struct sample_c c;
 		struct sample_ocaml ocaml;
 	};
-	/* Odd while the stack is written; 0: there is none. Behind all that is emitted. */
-	uint64_t changes;
+	uint64_t changes; /* odd while the stack is written; behind all that is emitted */
 };
 #define ROOM_PAYLOAD (offsetof(struct room, changes) - offsetof(struct room, sample))
 
@@ -139,7 +118,8 @@ static __always_inline int32_t syscall_of(struct task_struct *task)
 
 /* Why it does not run from now on. The system call of one that could run on is not read: that is a
  * call into the kernel at each switch. */
-static __always_inline void note_reason(struct thread *t, struct task_struct *task, uint32_t state)
+static __always_inline void note_reason(struct sched_thread *t, struct task_struct *task,
+					uint32_t state)
 {
 	t->syscall = -1;
 	t->reason = EBT_OFFCPU_PREEMPTED;
@@ -179,7 +159,7 @@ static __always_inline void note_run(struct cpu_waiters *w, struct task_struct *
 }
 
 /* Until one has run, the runner is the one that begins to. */
-static __always_inline void begin_waiting(struct thread *t, struct cpu_waiters *w,
+static __always_inline void begin_waiting(struct sched_thread *t, struct cpu_waiters *w,
 					  struct task_struct *next)
 {
 	for (uint32_t i = 0; i < CPU_WAITERS; i++) {
@@ -195,7 +175,7 @@ static __always_inline void begin_waiting(struct thread *t, struct cpu_waiters *
 	}
 }
 
-static __always_inline void end_waiting(struct thread *t, struct ebt_offcpu_record *rec)
+static __always_inline void end_waiting(struct sched_thread *t, struct ebt_offcpu_record *rec)
 {
 	uint32_t cpu = t->wait_cpu, i = t->waiter - 1;
 	t->waiter = 0;
@@ -212,18 +192,22 @@ static __always_inline void end_waiting(struct thread *t, struct ebt_offcpu_reco
 
 /* ---- stacks ---- */
 
-static __always_inline struct room *room_of(const struct thread *t)
+static __always_inline struct room *room_of(const struct sched_thread *t)
 {
 	uint32_t i = t->room - 1;
-	return ebt_offcpu_stacks && t->room ? bpf_map_lookup_elem(&ebt_offcpu_rooms, &i) : 0;
+	return t->room ? bpf_map_lookup_elem(&ebt_offcpu_rooms, &i) : 0;
+}
+
+/* The room with the stack at the begin of the interval; 0: there is none. */
+static __always_inline struct room *kept_of(const struct sched_thread *t)
+{
+	return ebt_offcpu_stacks && t->kept ? room_of(t) : 0;
 }
 
 /* Where all rooms are in use, the thread's intervals are recorded without stacks. */
-static __always_inline void take_room(struct thread *t)
+static __always_inline void take_room(struct sched_thread *t)
 {
 	uint32_t i;
-	if (!ebt_offcpu_stacks || t->room)
-		return;
 	if (bpf_map_pop_elem(&ebt_offcpu_free, &i)) {
 		if (*(volatile uint32_t *)&ebt_offcpu_used >= ebt_offcpu_stacks)
 			return;
@@ -232,12 +216,9 @@ static __always_inline void take_room(struct thread *t)
 			return;
 	}
 	t->room = i + 1;
-	struct room *k = room_of(t);
-	if (k)
-		k->changes = 0;
 }
 
-static __always_inline void leave_room(struct thread *t)
+static __always_inline void leave_room(struct sched_thread *t)
 {
 	uint32_t i = t->room - 1;
 	if (!ebt_offcpu_stacks || !t->room)
@@ -247,10 +228,15 @@ static __always_inline void leave_room(struct thread *t)
 }
 
 /* The current thread leaves its CPU. */
-static __always_inline void keep_stack(struct thread *t, struct task_struct *task)
+static __always_inline void keep_stack(struct sched_thread *t, struct task_struct *task)
 {
 	struct registers regs;
 	struct place place = {};
+	t->kept = 0;
+	if (ebt_offcpu_in_pauses && !t->pauses)
+		return;
+	if (!t->room)
+		take_room(t);
 	struct room *k = room_of(t);
 	if (!k)
 		return;
@@ -262,12 +248,13 @@ static __always_inline void keep_stack(struct thread *t, struct task_struct *tas
 	else
 		sample_put_ocaml(&k->sample, &k->ocaml, &regs, r, &place);
 	k->changes++;
+	t->kept = 1;
 }
 
 /* ---- records ---- */
 
 /* A thread that has left its CPU at `from`: what is known of the interval that ends at ts. */
-static __always_inline void fill(struct ebt_offcpu_record *rec, const struct thread *t,
+static __always_inline void fill(struct ebt_offcpu_record *rec, const struct sched_thread *t,
 				 struct task_struct *task, uint64_t from, uint64_t ts)
 {
 	uint64_t woken = t->woken;
@@ -296,7 +283,7 @@ static __always_inline void fill(struct ebt_offcpu_record *rec, const struct thr
 }
 
 /* before: the thread that ran on this CPU until then; NULL: not known. */
-static __always_inline void fill_end(struct ebt_offcpu_record *rec, struct thread *t,
+static __always_inline void fill_end(struct ebt_offcpu_record *rec, struct sched_thread *t,
 				     struct task_struct *task, struct task_struct *before,
 				     uint64_t from, uint64_t ts, uint64_t run_delay)
 {
@@ -329,14 +316,14 @@ static __always_inline long emit_room(struct room *k)
 }
 
 /* It runs since ts. */
-static __always_inline void emit(struct thread *t, struct task_struct *task,
+static __always_inline void emit(struct sched_thread *t, struct task_struct *task,
 				 struct task_struct *before, uint64_t from, uint64_t ts,
 				 uint64_t run_delay)
 {
 	long dropped = 0;
 	faults_leave_out(task, ts - from);
-	struct room *k = ts - from >= ebt_offcpu_min_ns ? room_of(t) : 0;
-	if (k && k->changes) {
+	struct room *k = ts - from >= ebt_offcpu_stack_min_ns ? kept_of(t) : 0;
+	if (k) {
 		fill_end(&k->rec, t, task, before, from, ts, run_delay);
 		dropped = emit_room(k);
 	} else if (ts - from >= ebt_offcpu_min_ns) {
@@ -357,7 +344,8 @@ static __always_inline void emit(struct thread *t, struct task_struct *task,
 
 /* The thread has run and its switch in was not seen: some kernels hide switches out of some
  * threads, and a program is not run inside itself. The kernel's own account has both times. */
-static __always_inline void emit_late(struct thread *t, struct task_struct *task, uint64_t now)
+static __always_inline void emit_late(struct sched_thread *t, struct task_struct *task,
+				      uint64_t now)
 {
 	uint64_t from = t->from, clock = queue_clock(task), arrival = task->sched_info.last_arrival;
 	uint64_t ts = now - (clock > arrival ? clock - arrival : 0);
@@ -368,7 +356,7 @@ static __always_inline void emit_late(struct thread *t, struct task_struct *task
 
 /* ---- switches ---- */
 
-static __always_inline void leave(struct thread *t, struct task_struct *prev,
+static __always_inline void leave(struct sched_thread *t, struct task_struct *prev,
 				  struct task_struct *next, struct cpu_waiters *w, uint32_t state,
 				  uint64_t now)
 {
@@ -388,7 +376,7 @@ static __always_inline void leave(struct thread *t, struct task_struct *prev,
 }
 
 /* clock: that of the run queue. */
-static __always_inline void arrive(struct thread *t, struct task_struct *prev,
+static __always_inline void arrive(struct sched_thread *t, struct task_struct *prev,
 				   struct task_struct *next, uint64_t clock, uint64_t now)
 {
 	/* Atomic: a flush of open intervals may be at it. */
@@ -411,7 +399,7 @@ SEC("tp_btf/sched_switch")
 int ebt_offcpu_switch(uint64_t *ctx)
 {
 	struct task_struct *prev = (void *)ctx[1], *next = (void *)ctx[2];
-	struct thread *out = 0, *in = 0;
+	struct sched_thread *out = 0, *in = 0;
 	uint32_t cpu = bpf_get_smp_processor_id();
 	struct cpu_waiters *w = bpf_map_lookup_elem(&ebt_cpu_waiters, &cpu);
 	if (prev->bpf_storage)
@@ -438,7 +426,7 @@ int ebt_offcpu_switch(uint64_t *ctx)
 /* Not by the current thread itself: on the stack of interrupts, or on the thread's own above its
  * user mode, as faults are, too. The kernel's count of interrupts is not to be had by all of its
  * builds. */
-static __always_inline uint32_t in_interrupt(struct thread *t, struct task_struct *task)
+static __always_inline uint32_t in_interrupt(struct sched_thread *t, struct task_struct *task)
 {
 	uint64_t here;
 	/* Of a program that has little on its stack, this is the thread's, or that of interrupts.
@@ -454,7 +442,7 @@ int ebt_offcpu_waking(uint64_t *ctx)
 	struct task_struct *task = (void *)ctx[0];
 	if (!task->bpf_storage)
 		return 0;
-	struct thread *t = bpf_task_storage_get(&ebt_threads, task, 0, 0);
+	struct sched_thread *t = bpf_task_storage_get(&ebt_threads, task, 0, 0);
 	if (!t)
 		return 0;
 	struct task_struct *waker = bpf_get_current_task_btf();
@@ -467,17 +455,15 @@ int ebt_offcpu_waking(uint64_t *ctx)
 
 /* ---- threads ---- */
 
-static __always_inline struct thread *adopt(struct task_struct *task)
+static __always_inline struct sched_thread *adopt(struct task_struct *task)
 {
 	uint32_t pid = pidns_process(task);
 	const uint32_t *slot = bpf_map_lookup_elem(&ebt_traced, &pid);
-	struct thread *t = 0;
+	struct sched_thread *t = 0;
 	if (slot)
 		t = bpf_task_storage_get(&ebt_threads, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
-	if (t) {
+	if (t)
 		t->slot = *slot;
-		take_room(t);
-	}
 	return t;
 }
 
@@ -516,7 +502,7 @@ SEC("tp_btf/sched_process_exit")
 int ebt_offcpu_exit(uint64_t *ctx)
 {
 	struct task_struct *task = (void *)ctx[0];
-	struct thread *t = bpf_task_storage_get(&ebt_threads, task, 0, 0);
+	struct sched_thread *t = bpf_task_storage_get(&ebt_threads, task, 0, 0);
 	if (!t)
 		return 0;
 	if (t->from)
@@ -535,7 +521,7 @@ int ebt_offcpu_begin(uint64_t *ctx)
 		return 0;
 	if (bpf_task_storage_get(&ebt_threads, task, 0, 0))
 		return 0;
-	struct thread *t = adopt(task);
+	struct sched_thread *t = adopt(task);
 	uint32_t state = task->__state;
 	if (!t || task->on_cpu || state & STATE_DEAD)
 		return 0;
@@ -545,7 +531,7 @@ int ebt_offcpu_begin(uint64_t *ctx)
 	return 0;
 }
 
-static __always_inline void fill_open(struct ebt_offcpu_record *rec, struct thread *t,
+static __always_inline void fill_open(struct ebt_offcpu_record *rec, struct sched_thread *t,
 				      struct task_struct *task, uint64_t from, uint64_t now)
 {
 	fill(rec, t, task, from, now);
@@ -560,8 +546,8 @@ static __always_inline void fill_open(struct ebt_offcpu_record *rec, struct thre
 }
 
 /* Nonzero: there is no room. */
-static __always_inline long emit_open(struct thread *t, struct task_struct *task, uint64_t from,
-				      uint64_t now)
+static __always_inline long emit_open(struct sched_thread *t, struct task_struct *task,
+				      uint64_t from, uint64_t now)
 {
 	struct ebt_offcpu_record *rec = channel_reserve(sizeof(*rec), EBT_NO_POS);
 	if (!rec)
@@ -572,7 +558,7 @@ static __always_inline long emit_open(struct thread *t, struct task_struct *task
 }
 
 /* The thread may run on meanwhile, and keep another stack: this one is without, then. */
-static __always_inline long emit_open_room(const struct room *k, struct thread *t,
+static __always_inline long emit_open_room(const struct room *k, struct sched_thread *t,
 					   struct task_struct *task, uint64_t from, uint64_t now)
 {
 	uint64_t changes = *(volatile uint64_t *)&k->changes;
@@ -581,7 +567,7 @@ static __always_inline long emit_open_room(const struct room *k, struct thread *
 		return 1;
 	fill_open(rec, t, task, from, now);
 	struct ebt_sample_record *sample = (struct ebt_sample_record *)(rec + 1);
-	if (!bpf_probe_read_kernel(sample, ROOM_PAYLOAD, &k->sample) && changes && !(changes & 1) &&
+	if (!bpf_probe_read_kernel(sample, ROOM_PAYLOAD, &k->sample) && !(changes & 1) &&
 	    changes == *(volatile uint64_t *)&k->changes)
 		rec->head.size = (uint16_t)(sizeof(*sample) + sample->head.size);
 	bpf_ringbuf_submit(rec, BPF_RB_NO_WAKEUP);
@@ -595,7 +581,7 @@ int ebt_offcpu_flush(uint64_t *ctx)
 	struct task_struct *task = (void *)ctx[1];
 	if (!task)
 		return 0;
-	struct thread *t = bpf_task_storage_get(&ebt_threads, task, 0, 0);
+	struct sched_thread *t = bpf_task_storage_get(&ebt_threads, task, 0, 0);
 	if (!t || t->slot == EBT_NO_SLOT)
 		return 0;
 	uint64_t now = clock_now(), from = t->from;
@@ -605,7 +591,7 @@ int ebt_offcpu_flush(uint64_t *ctx)
 	    __sync_val_compare_and_swap(&t->from, from, now) != from)
 		return 0;
 	faults_leave_out(task, now - from);
-	const struct room *k = room_of(t);
+	const struct room *k = now - from >= ebt_offcpu_stack_min_ns ? kept_of(t) : 0;
 	if (k ? emit_open_room(k, t, task, from, now) : emit_open(t, task, from, now))
 		channel_drop_event(EBT_NO_POS);
 	return 0;

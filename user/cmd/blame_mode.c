@@ -39,18 +39,19 @@ bool blame_mode_rings_have_threads(const struct engine_options *e)
  * Parts of a pause are those of its thread, which the rings of some runtimes do not have. Where BPF
  * is refused only rings can be read. Who asked for a collection is rare enough to be recorded
  * always; who else caused one, where the pause is long enough for that to cost nothing, or on
- * request.
+ * request. In a pause a thread should not block: where it does for long is recorded always.
  */
 void blame_mode_prepare(struct engine_options *e)
 {
 	bool probes = e->stacks || e->faults || !blame_mode_rings_have_threads(e);
 	if (e->mode == MODE_AUTO && probes && probing_is_allowed())
 		e->mode = MODE_PROBES;
+	bool can = !e->file_count && (e->mode == MODE_PROBES || e->mode == MODE_STREAM);
+	e->pause_block_stacks = can;
 	if (e->stack_glob_count)
 		return;
 	if (!e->stacks)
 		e->stack_pause_ns = PAUSE_WITH_STACK_NS;
-	bool can = !e->file_count && (e->mode == MODE_PROBES || e->mode == MODE_STREAM);
 	if (e->stacks || can)
 		e->stack_globs[e->stack_glob_count++] = e->stacks ? "begin" : "explicit_*";
 	e->stacks |= can;

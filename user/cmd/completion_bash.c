@@ -38,6 +38,7 @@ static void put_options(struct buf *b, const struct command *c)
 	put_key(b, c->full_name);
 	for (const struct option_row *r = option_rows; r->help; r++) {
 		const char letter[] = {'-', (char)r->key, 0};
+		const struct option_argument *a = option_argument(r, c->options);
 		if (!(r->commands & c->options))
 			continue;
 		if (option_is_letter(r->key))
@@ -46,11 +47,11 @@ static void put_options(struct buf *b, const struct command *c)
 			continue;
 		buf_puts(b, " --");
 		buf_puts(b, r->name);
-		if (r->argument && r->argument->is_optional) {
+		if (a && a->is_optional) {
 			buf_puts(b, " --");
 			buf_puts(b, r->name);
 		}
-		if (r->argument)
+		if (a)
 			buf_puts(b, "=");
 	}
 	put_end(b);
@@ -93,7 +94,7 @@ static void put_own_arguments(struct buf *b, const struct option_row *r, const s
 {
 	char key[KEY_BYTES];
 	const struct option_argument *a = option_argument(r, c->options);
-	if (a == r->argument || !(r->commands & c->options))
+	if (!a || a == r->argument || !(r->commands & c->options))
 		return;
 	for (unsigned i = 0; i < 2; i++) {
 		snprintf(key, sizeof(key), "%s --%s%s", c->full_name, r->name, i ? "=" : "");

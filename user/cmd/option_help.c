@@ -38,8 +38,12 @@ static const struct {
 	{"stack", OPTS_STAT,
 	 "With --blame: record where each phase began, or those of this name or kind, and print "
 	 "it for the longest pauses; !GLOB excludes (repeatable; needs privilege)"},
+	{"stack", OPTS_SPANS,
+	 "Record where threads block for 1 ms or longer, and print it for the longest block of "
+	 "each "
+	 "of the slowest spans (needs privilege)"},
 	{"snapshot", OPTS_STAT, "Report what the rings hold now, then exit"},
-	{"max-stack", OPTS_STAT,
+	{"max-stack", OPTS_STAT | OPTS_SPANS,
 	 "With --json: functions of a stack that are written, the innermost; default 1024, 0: all"},
 	{"rate", OPTS_MEM,
 	 "Probability that a word of 8 bytes was sampled, where the input does not record it"},

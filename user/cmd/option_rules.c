@@ -19,6 +19,7 @@
 	X(LIVE_OPTION, o->live_option)                                                         \
 	X(SNAPSHOT, e->snapshot)                                                               \
 	X(STACK, e->stacks)                                                                    \
+	X(BLOCK_STACK, e->block_stacks)                                                        \
 	X(BLAME, e->blame)                                                                     \
 	X(FAULTS, e->faults)                                                                   \
 	X(PAGES, e->pages)                                                                     \
@@ -115,6 +116,9 @@ static const struct rule {
 	{RUN, IS(SNAPSHOT), 0, IS(PIDS), "--snapshot needs a running process: -p PID"},
 	{RUN, IS(STACK), IS(FILES) | IS(SNAPSHOT), 0,
 	 "--stack needs processes that run: -p PID, or -- PROGRAM"},
+	{OPTS_SPANS, IS(BLOCK_STACK), IS(FILES) | IS(SNAPSHOT) | IS(NO_TRAPS), 0,
+	 "--stack is of threads that run, by probes: of -p PID, or -- PROGRAM; a FILE that was "
+	 "recorded with --blame --stack=offcpu has it"},
 	{RUN, IS(STACK) | IS(NO_TRAPS), 0, 0,
 	 "--stack needs a probe for each event: --mode stream or probes"},
 	{MARKS, IS(MARKERS) | IS(NO_TRAPS), 0, 0, "-U needs probes: --mode stream or probes"},

@@ -109,12 +109,10 @@ const struct option_row option_rows[] = {
 	{RINGS | OPTS_SPANS, "mode", OPT_MODE, &of_mode,
 	 "auto, ring (no privilege), watermark (a trap for each quarter of a "
 	 "ring), stream (a trap for each event: with thread and CPU), probes "
-	 "(traps alone: no ring is read), counters (probes that only count: "
-	 "for statistics)",
+	 "(traps alone: no ring is read), counters (probes that only count: for statistics)",
 	 1, INTO(WORD, engine.mode, .is_live = true)},
 	{RINGS | OPTS_SPANS, "ring-request", OPT_RING_REQUEST, &of_ring_request,
-	 "Ask programs to switch their ring on: auto (not under a seccomp "
-	 "filter), always, never",
+	 "Ask programs to switch their ring on: auto (not under a seccomp filter), always, never",
 	 1, INTO(WORD, engine.ring_request, .is_live = true)},
 	{OPTS_TRACE, "pages", OPT_PAGES, NULL,
 	 "Watch the pages of the address space, through the kernel, instead of events of the "
@@ -124,7 +122,7 @@ const struct option_row option_rows[] = {
 	 "Record when threads do not run, why, what woke them and what ran instead (needs "
 	 "privilege); =faults: with the time of page faults",
 	 1, OWN},
-	{SELECT, "stack", OPT_STACK, &of_stack,
+	{SELECT | OPTS_SPANS, "stack", OPT_STACK, &of_stack,
 	 "Record the stack of each event, or of those of this name or kind; !GLOB excludes "
 	 "(repeatable; needs privilege)",
 	 1, OWN},
@@ -145,9 +143,8 @@ const struct option_row option_rows[] = {
 	 "Stop after this time: 10s, 500ms, 2m", 1,
 	 INTO(TIME, engine.duration_ns, .is_live = true)},
 	{RUN | OPTS_MEM_RECORD, "wait", OPT_WAIT, NULL,
-	 "With -p: wait until the process or a child of it has something to "
-	 "trace",
-	 1, INTO(TRUE, engine.wait, .is_live = true)},
+	 "With -p: wait until the process or a child of it has something to trace", 1,
+	 INTO(TRUE, engine.wait, .is_live = true)},
 	{RUN | OPTS_PAGES, "no-follow", OPT_NO_FOLLOW, NULL, "Do not trace children of the process",
 	 1, INTO(FALSE, engine.follow, .is_live = true)},
 	{OPTS_MEM_RECORD, "children", OPT_CHILDREN, NULL,
@@ -198,14 +195,12 @@ const struct option_row option_rows[] = {
 	 "End the recording when FILE has this size: 64K, 100M", 3,
 	 INTO(SIZE, max_bytes, .least = "4K")},
 	{OPTS_TRACE, "rotate", OPT_ROTATE, &of_number,
-	 "With --max-size: begin a new FILE instead and keep the newest N: "
-	 "FILE, FILE.1 and so on",
+	 "With --max-size: begin a new FILE instead and keep the newest N: FILE, FILE.1 and so on",
 	 3, INTO(NUMBER, rotate, RANGE(1, 1000))},
 	{OPTS_TRACE, "time", OPT_TIME, &of_time_form,
-	 "Times of text: start (since the first event), delta (since the "
-	 "previous line), wall",
-	 3, INTO(WORD, time)},
-	{SELECT, "max-stack", OPT_MAX_STACK, &of_number,
+	 "Times of text: start (since the first event), delta (since the previous line), wall", 3,
+	 INTO(WORD, time)},
+	{SELECT | OPTS_SPANS, "max-stack", OPT_MAX_STACK, &of_number,
 	 "Functions of a stack that are written beside an event, the innermost; default 1024, 0: "
 	 "all",
 	 3, INTO(NUMBER, max_stack, RANGE(0, INT_MAX), .preset = TEXT_OF(SESSION_MAX_STACK))},
@@ -219,8 +214,7 @@ const struct option_row option_rows[] = {
 	 INTO(TIME, interval_ns, .least = "1ms")},
 	{OPTS_STAT, "mmu", OPT_MMU, NULL,
 	 "Add the least share of time that the mutator had in windows of 1 to 1,000 ms; with -f "
-	 "svg "
-	 "as a picture",
+	 "svg as a picture",
 	 3, INTO(TRUE, mmu)},
 	{OPTS_SPANS, "fibers", OPT_FIBERS, NULL,
 	 "Fibers in place of spans, by their outermost spans or the names of their contexts, and "
@@ -327,6 +321,8 @@ const struct option_argument *option_argument(const struct option_row *r,
 {
 	if (r->key == OPT_BY && command == OPTS_PROFILE)
 		return &of_profile_by;
+	if (r->key == OPT_STACK && command == OPTS_SPANS)
+		return NULL;
 	return r->key == OPT_BY && command == OPTS_SPANS ? &of_span_by : r->argument;
 }
 
@@ -599,7 +595,7 @@ static void parse_own(int key, char *arg, struct argp_state *st)
 		parse_marker(st, e, arg);
 		break;
 	case OPT_STACK:
-		e->stacks = true;
+		*(o->command == OPTS_SPANS ? &e->block_stacks : &e->stacks) = true;
 		if (arg)
 			e->stack_globs[e->stack_glob_count++] = arg;
 		break;
@@ -673,7 +669,7 @@ static void fill_options(enum opts_commands command, struct argp_option *ret)
 	for (const struct option_row *r = option_rows; r->help; r++) {
 		if (!r->commands && !option_group_has(r, command))
 			continue;
-		const struct option_argument *a = r->argument;
+		const struct option_argument *a = option_argument(r, command);
 		bool own = !r->commands || r->commands & command;
 		*ret++ = (struct argp_option){
 			.name = r->name,

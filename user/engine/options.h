@@ -65,6 +65,8 @@ struct engine_options {
 	const char **span_globs; /* of spans that another module waits for; the filter notes them */
 	unsigned span_glob_count;
 	uint64_t stack_pause_ns; /* and at the ends of pauses as long as this; 0: none */
+	bool block_stacks;	 /* with blame: where threads were blocked for long, */
+	bool pause_block_stacks; /* or only where they were in a pause */
 	double cpu_share;	 /* the budget: of one CPU, 0.05 are 5 %; 0: none */
 	uint64_t memory_bytes;	 /* likewise */
 	unsigned sample_hz;	 /* samples of threads on a CPU, per second and CPU; 0: none */

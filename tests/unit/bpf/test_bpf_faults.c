@@ -18,7 +18,7 @@ static uint64_t bpf_ktime_get_ns(void)
 }
 
 /* Of one thread; memory is zeroed, as the kernel's is. */
-static uint64_t storage[8];
+static uint64_t storage[16]; /* of the largest type */
 static bool has_storage;
 static void *bpf_task_storage_get(void *map, struct task_struct *of, void *value, uint64_t flags)
 {

@@ -193,7 +193,7 @@ static void *bpf_map_lookup_elem(void *map, const uint32_t *key)
 }
 
 #define THREADS 32
-static struct thread storage[THREADS];
+static struct sched_thread storage[THREADS];
 static unsigned stored;
 
 static void *bpf_task_storage_get(void *map, struct task_struct *task, void *value, uint64_t flags)
@@ -224,7 +224,8 @@ static void reset(void)
 	memset(&waiters, 0, sizeof(waiters));
 	memset(rooms, 0, sizeof(rooms));
 	stored = frees = ebt_offcpu_used = ebt_offcpu_stacks = 0;
-	ebt_offcpu_min_ns = 0;
+	ebt_offcpu_min_ns = ebt_offcpu_stack_min_ns = 0;
+	ebt_offcpu_in_pauses = 0;
 	kernel.records = 0;
 	kernel.full = false;
 }
@@ -609,7 +610,7 @@ static void test_stacks(void)
 			   other = make(9, 9, "hog");
 	reset();
 	ebt_offcpu_stacks = ROOMS;
-	ebt_offcpu_min_ns = 1000;
+	ebt_offcpu_min_ns = ebt_offcpu_stack_min_ns = 1000;
 	born(&a);
 	born(&b);
 	switch_to(1000, &idle, &a, false, 0);
@@ -645,14 +646,14 @@ static void test_rooms(void)
 		t[i] = make(701 + i, PROCESS, "t");
 		born(&t[i]);
 	}
-	switch_to(1000, &idle, &t[2], false, 0);
+	switch_to(1000, &idle, &t[0], false, 0);
+	switch_to(1100, &t[0], &t[1], false, 1);
+	switch_to(1200, &t[1], &t[2], false, 1);
 	switch_to(2000, &t[2], &hog, false, 1);
 	switch_to(3000, &hog, &t[2], false, 1);
 	ok(kernel.records == 1 && !stack_tid() && last()->from == 2000,
 	   "where all rooms are in use a thread has its intervals without stacks");
 	switch_to(4000, &t[2], &t[0], false, 1);
-	switch_to(5000, &t[0], &hog, false, 1);
-	switch_to(6000, &hog, &t[0], false, 1);
 	is(stack_tid(), 701, "the others have them");
 	ebt_offcpu_exit(exit);
 	t[3] = make(704, PROCESS, "t");
@@ -673,7 +674,7 @@ static void test_open_stacks(void)
 	uint64_t of_a[] = {0, (uintptr_t)&a};
 	reset();
 	ebt_offcpu_stacks = ROOMS;
-	ebt_offcpu_min_ns = 1000;
+	ebt_offcpu_min_ns = ebt_offcpu_stack_min_ns = 1000;
 	born(&a);
 	switch_to(1000, &idle, &a, false, 0);
 	switch_to(2000, &a, &idle, false, 1);
@@ -689,6 +690,41 @@ static void test_open_stacks(void)
 	time_ns = 5000;
 	ebt_offcpu_flush(of_a);
 	ok(kernel.records == 2 && !stack_tid(), "but not one that is being written");
+	reset();
+}
+
+/* Of what is recorded the blocks in pauses have their stacks, if they are long. */
+static void test_pauses(void)
+{
+	struct task_struct a = make(701, PROCESS, "a");
+	reset();
+	ebt_offcpu_stacks = ROOMS;
+	ebt_offcpu_stack_min_ns = 1000;
+	ebt_offcpu_in_pauses = 1;
+	threads_enter_pause(&a);
+	ok(!a.bpf_storage, "a pause of a thread that is not known is not noted");
+	threads_leave_pause(&a);
+	born(&a);
+	threads_leave_pause(&a);
+	switch_to(1000, &idle, &a, false, 0);
+	switch_to(2000, &a, &idle, false, 1);
+	switch_to(4000, &idle, &a, false, 0);
+	ok(kernel.records == 1 && !stack_tid() && !storage[0].room,
+	   "outside of a pause a block has no stack, nor does its thread take room for one");
+	threads_enter_pause(&a);
+	threads_enter_pause(&a);
+	threads_leave_pause(&a);
+	switch_to(5000, &a, &idle, false, 1);
+	switch_to(6000, &idle, &a, false, 0);
+	is(stack_tid(), 701, "in one that a second program has counted, too, it has");
+	switch_to(7000, &a, &idle, false, 1);
+	switch_to(7999, &idle, &a, false, 0);
+	ok(kernel.records == 3 && !stack_tid(), "if it is long enough; a short one is recorded");
+	threads_leave_pause(&a);
+	switch_to(8000, &a, &idle, false, 1);
+	switch_to(9999, &idle, &a, false, 0);
+	ok(kernel.records == 4 && !stack_tid(),
+	   "behind the pause a block has none, not the one that was kept last");
 	reset();
 }
 
@@ -708,6 +744,7 @@ int main(void)
 	test_stacks();
 	test_rooms();
 	test_open_stacks();
+	test_pauses();
 	test_full();
 	return tap_done();
 }

@@ -138,6 +138,39 @@ static uint64_t unwanted_kinds(const struct engine *e)
 	return unwanted;
 }
 
+/* Stacks of blocks: records of these are up to 13 kB. */
+#define BLOCK_WITH_STACK_NS	     1000000
+#define BLOCK_IN_PAUSE_WITH_STACK_NS 200000
+
+static bool globs_select_offcpu(const struct engine *e)
+{
+	const struct engine_options *o = e->options;
+	struct ebt_event ev = {.kind = EBT_OFFCPU, .domain = EBT_NO_DOMAIN};
+	struct filter *names;
+	if (!o->stacks || !o->stack_glob_count)
+		return o->stacks;
+	if (filter_new(e->session, (struct event_handler){0}, &names))
+		return false;
+	int err = 0;
+	for (unsigned i = 0; i < o->stack_glob_count && !err; i++)
+		err = filter_add_glob(names, o->stack_globs[i]);
+	bool selects = !err && filter_names(names, &ev);
+	filter_free(names);
+	return selects;
+}
+
+/* *ret_ns: of blocks that are as long as this. */
+static enum offcpu_stacks stacks_of_blocks(const struct engine *e, uint64_t *ret_ns)
+{
+	const struct engine_options *o = e->options;
+	bool of_all = o->off_cpu || (o->blame && (o->block_stacks || globs_select_offcpu(e)));
+	*ret_ns = o->off_cpu ? o->off_cpu_min_ns : BLOCK_WITH_STACK_NS;
+	if (of_all || !o->blame || !o->pause_block_stacks)
+		return of_all ? OFFCPU_STACKS : OFFCPU_NO_STACKS;
+	*ret_ns = BLOCK_IN_PAUSE_WITH_STACK_NS;
+	return OFFCPU_STACKS_IN_PAUSES;
+}
+
 static enum probe_yield yield_of(const struct engine_options *o)
 {
 	enum engine_mode mode = engine_mode(o);
@@ -266,7 +299,7 @@ enum engine_end probing_begin(struct probing *p, const struct engine *e, bool re
 		.pages = o->pages,
 		.offcpu = o->blame || o->off_cpu,
 		.offcpu_min_ns = o->off_cpu_min_ns,
-		.offcpu_stacks = o->off_cpu,
+		.profile = engine_profiles(o),
 		.sample_ns = o->sample_hz ? NS_PER_S / o->sample_hz : 0,
 		.faults = o->faults,
 		.kernel_stacks = o->kernel_stacks,
@@ -288,6 +321,7 @@ enum engine_end probing_begin(struct probing *p, const struct engine *e, bool re
 		.report = report,
 		.ctx = traced,
 	};
+	plan.offcpu_stacks = stacks_of_blocks(e, &plan.offcpu_stack_min_ns);
 	char reason[EBT_REASON_BYTES] = "";
 	int err = bpf_source_new(e->session, &plan, &p->source, reason);
 	if (!err)

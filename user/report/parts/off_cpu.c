@@ -6,8 +6,20 @@
 
 #include "base/array.h"
 
+void off_cpu_interval_get(const struct session *s, const struct ebt_event *ev,
+			  struct off_cpu_interval *ret)
+{
+	*ret = (struct off_cpu_interval){.tracer = s->tracer_tid, .stack = ev->stack};
+	offcpu_get(s, ev, &ret->of);
+	ret->blocked = blame_part_of_block(ret->of.reason, ret->of.syscall);
+	if (ret->of.reason == EBT_OFFCPU_PREEMPTED)
+		ret->of.wait_ns = ret->of.end_ns - ret->of.begin_ns;
+}
+
 static void drop(struct off_cpu *o, uint32_t n)
 {
+	for (uint32_t i = 0; o->stacks && i < n; i++)
+		stacks_drop(o->stacks, o->at[o->first + i].stack);
 	o->first += n;
 	o->count -= n;
 	if (o->first >= o->cap / 2) {
@@ -45,7 +57,11 @@ int off_cpu_add(struct off_cpu *o, const struct off_cpu_interval *i)
 	}
 	if (!array_room(o->at, o->cap, o->first + o->count))
 		return -ENOMEM;
-	o->at[o->first + o->count++] = *i;
+	struct off_cpu_interval *last = &o->at[o->first + o->count++];
+	*last = *i;
+	last->stack = o->stacks ? i->stack : 0;
+	if (o->stacks)
+		stacks_hold(o->stacks, last->stack);
 	return 0;
 }
 
@@ -65,6 +81,7 @@ const struct offcpu *off_cpu_last(const struct off_cpu *o)
 
 void off_cpu_done(struct off_cpu *o)
 {
+	drop(o, o->count);
 	free(o->at);
 	*o = (struct off_cpu){0};
 }
@@ -74,6 +91,18 @@ static uint64_t overlap(uint64_t from, uint64_t to, uint64_t begin, uint64_t end
 	from = from > begin ? from : begin;
 	to = to < end ? to : end;
 	return to > from ? to - from : 0;
+}
+
+static void consider_block(struct stacks *t, struct blame_split *s, uint32_t stack, uint64_t ns)
+{
+	if (ns <= s->block_ns)
+		return;
+	s->block_ns = ns;
+	if (!t)
+		return;
+	stacks_hold(t, stack);
+	stacks_drop(t, s->block_stack);
+	s->block_stack = stack;
 }
 
 static void consider(struct blame_split *s, const struct off_cpu_interval *i, enum blame_part part,
@@ -142,6 +171,7 @@ void off_cpu_split(const struct off_cpu *o, uint64_t from, uint64_t to, struct b
 			consider(ret, i, BLAME_WAIT, waits + more);
 		if (blocked)
 			consider(ret, i, i->blocked, blocked);
+		consider_block(o->stacks, ret, i->stack, blocked);
 	}
 	ret->ns[BLAME_CPU] += cpu;
 }

@@ -12,26 +12,33 @@
 
 #include "report/parts/blame_parts.h"
 #include "session/offcpu.h"
+#include "session/session.h"
 
 struct off_cpu_interval {
 	struct offcpu of;	 /* wait_ns: of a thread that was preempted all of it */
 	enum blame_part blocked; /* what the rest is */
 	uint32_t tracer;	 /* our own thread; 0: it is not known */
+	uint32_t stack;		 /* at its begin; 0: not recorded */
 };
 
 #define OFF_CPU_KEPT (1u << 14) /* intervals; what is before the oldest one is not known then */
 
 struct off_cpu {
+	struct stacks *stacks; /* which hold those of intervals; NULL: they are not kept */
 	struct off_cpu_interval *at;
 	uint32_t first, count, cap;
 	uint64_t known_from; /* what was before is not known */
 };
 
+/* That of an EBT_OFFCPU. */
+void off_cpu_interval_get(const struct session *s, const struct ebt_event *ev,
+			  struct off_cpu_interval *ret);
 /* 0 or -ENOMEM. */
 int off_cpu_add(struct off_cpu *o, const struct off_cpu_interval *i);
 /* Drops the intervals that end before this moment. */
 void off_cpu_trim(struct off_cpu *o, uint64_t before_ns);
-/* Adds the parts of [from, to) to *ret. What is in no interval was on the CPU. */
+/* Adds the parts of [from, to) to *ret. What is in no interval was on the CPU. The reference of
+ * *ret to a stack moves to that of a longer block. */
 void off_cpu_split(const struct off_cpu *o, uint64_t from, uint64_t to, struct blame_split *ret);
 /* A stretch of a thread's time, of the interval `of`; NULL: it was on a CPU, or the part is not
  * known. A return value other than 0 ends the walk, which returns it. */

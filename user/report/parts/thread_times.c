@@ -75,6 +75,7 @@ int thread_times_add(struct thread_times *t, uint32_t tid, const struct off_cpu_
 		return -ENOMEM;
 	if (is_new) {
 		one->tid = tid;
+		one->off_cpu.stacks = t->stacks;
 		t->count++;
 	}
 	return off_cpu_add(&one->off_cpu, i);

@@ -11,6 +11,7 @@
 #include "report/parts/off_cpu.h"
 
 struct thread_times {
+	struct stacks *stacks; /* as of struct off_cpu */
 	PTRMAP(struct thread_time) threads;
 	uint32_t count, sweep_at;
 };

@@ -2,6 +2,7 @@
 #include "report/spans/show.h"
 
 #include "base/json.h"
+#include "report/stack.h"
 
 static void put_of(struct json *j, const struct span_sums *s, uint32_t kind, uint32_t detail)
 {
@@ -128,6 +129,7 @@ static void put_slow(struct json *j, const struct spans_view *v, struct span *sp
 		put_segment(j, s, &span->segments.at[i]);
 	json_close(j, ']');
 	json_key_u64(j, "in_order_more", span->segments.more);
+	report_stack_json_block(j, v->session, span->block_stack, span->block_ns);
 	json_close(j, '}');
 }
 

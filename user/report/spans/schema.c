@@ -58,7 +58,10 @@ static const struct schema_key span[] = {{"name", SCHEMA_STRING},
 					 {"parts", SCHEMA_LIST("part")},
 					 {"in_order", SCHEMA_LIST("segment")},
 					 {"in_order_more", SCHEMA_COUNT},
+					 {"block", SCHEMA_MAYBE("block")},
 					 {0}};
+static const struct schema_key block[] = {
+	{"ns", SCHEMA_COUNT}, {"stack", SCHEMA_STRINGS}, {"stack_left_out", SCHEMA_COUNT}, {0}};
 static const struct schema_key domain[] = {{"pid", SCHEMA_COUNT},
 					   {"domain", SCHEMA_COUNT},
 #define X(CONSTANT, key, text) {#key "_ns", SCHEMA_COUNT},
@@ -80,6 +83,7 @@ void spans_schema(struct json *j)
 		{"spans", {report, at}},    {"name", {name}},	  {"open", {hung}},
 		{"slow", {slow}},	    {"part", {of}},	  {"span", {span}},
 		{"segment", {of, segment}}, {"domain", {domain}}, {"while", {suspended_while}},
+		{"block", {block}},
 	};
 	static const struct schema_key *const optional[] = {at, NULL};
 	schema_put(j, "ebtrace spans", parts, sizeof(parts) / sizeof(*parts), 1, optional, NULL);

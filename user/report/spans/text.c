@@ -4,6 +4,7 @@
 #include <inttypes.h>
 
 #include "base/plural.h"
+#include "report/stack.h"
 #include "report/text.h"
 
 #define PARTS_WIDTH    44
@@ -280,6 +281,7 @@ static void put_slow(struct buf *b, const struct spans_view *v, const struct spa
 	put_kind(b, v, span, SPAN_COLLECTED, "pauses");
 	put_kind(b, v, span, SPAN_WAITING, "without a CPU");
 	put_kind(b, v, span, SPAN_BLOCKED, "blocked");
+	report_stack_put_block(b, v->session, span->block_stack, span->block_ns);
 }
 
 /* What is missing, and how to get it. */

@@ -6,13 +6,10 @@
 #include <string.h>
 
 #include "base/plural.h"
+#include "report/stack.h"
 #include "report/text.h"
 #include "session/code_language.h"
-#include "session/event_stack.h"
-#include "session/ndjson_stacks.h"
 #include "session/phases.h"
-
-#define STACK_LINES 6 /* of a pause, in text */
 
 /* Columns of the table by phase: some parts together. */
 static const struct {
@@ -139,49 +136,6 @@ static void put_culprit(struct buf *b, const struct blame_culprit *c)
 		report_print(b, "thread %" PRIu32, c->tid);
 }
 
-/* The language of the code at a position; NULL: not known. */
-static const struct traits_frames *language_of(const struct session *s,
-					       const struct frame_position *p)
-{
-	return p->file ? code_language(strings_text(s->strings, p->file)) : NULL;
-}
-
-/* The lines above that which code of a language with a runtime has called: the runtime's. */
-static uint32_t lines_of_runtime(const struct session *s, uint32_t stack)
-{
-	for (uint32_t lines = 0; stack; stack = stacks_parent(s->stacks, stack)) {
-		const struct frame *f = frames_get(s->frames, stacks_frame(s->stacks, stack));
-		if (f->count && language_of(s, &f->position[f->count - 1]))
-			return lines ? lines - 1 : 0;
-		lines += frames_texts(f);
-	}
-	return 0;
-}
-
-/* The innermost of inlined functions is the last position of a frame. */
-static void put_stack(struct buf *b, const struct session *s, uint32_t stack)
-{
-	uint32_t lines = 0, skipped = lines_of_runtime(s, stack);
-	for (; stack; stack = stacks_parent(s->stacks, stack)) {
-		const struct frame *f = frames_get(s->frames, stacks_frame(s->stacks, stack));
-		for (uint32_t i = frames_texts(f); i-- > 0;) {
-			struct buf one;
-			uint32_t at = lines++;
-			if (at < skipped || at >= skipped + STACK_LINES ||
-			    buf_init(&one, -1, BUF_ROOM_MAX))
-				continue;
-			frames_put_text(s->frames, f, i, &one);
-			buf_put(&one, "", 1);
-			buf_puts(b, "        at ");
-			report_put_text(b, one.data);
-			buf_puts(b, "\n");
-			buf_done(&one);
-		}
-	}
-	if (lines > skipped + STACK_LINES)
-		report_print(b, "        (%" PRIu32 " more)\n", lines - skipped - STACK_LINES);
-}
-
 static void put_whose(struct buf *b, const struct blame_pause *p)
 {
 	report_print(b, ", process %" PRIu32, p->pid);
@@ -217,8 +171,11 @@ static void put_pause(struct buf *b, const struct session *s, const struct blame
 		put_culprit(b, &p->culprit);
 		report_print(b, " came %s late: ", report_ns_text((double)p->culprit.ns).text);
 		put_split(b, &p->culprit.split, "");
+		report_stack_put_block(b, s, p->culprit.split.block_stack,
+				       p->culprit.split.block_ns);
 	}
-	put_stack(b, s, p->stack);
+	report_stack_put(b, s, p->stack);
+	report_stack_put_block(b, s, p->split.block_stack, p->split.block_ns);
 }
 
 static unsigned largest(const struct blame_split *s)
@@ -229,9 +186,14 @@ static unsigned largest(const struct blame_split *s)
 	return best;
 }
 
+static bool of_blocks(unsigned part)
+{
+	return part >= BLAME_FUTEX && part <= BLAME_CALL;
+}
+
 /* What a thread did for most of a stretch, as the end of a sentence: "had no CPU for 2.1 ms of
  * it". */
-static void put_doing(struct buf *b, const struct blame_split *s)
+static void put_doing(struct buf *b, const struct session *session, const struct blame_split *s)
 {
 	static const char *const doing[] = {
 		[BLAME_CPU] = "ran on its CPU",
@@ -262,35 +224,12 @@ static void put_doing(struct buf *b, const struct blame_split *s)
 			buf_puts(b, ",");
 		put_cause(b, &s->longest);
 	}
-}
-
-static bool is_of_library(const struct session *s, const struct frame_position *p,
-			  const struct traits_frames *language)
-{
-	const char *function = p->function ? strings_text(s->strings, p->function) : "";
-	return language->library &&
-	       !strncmp(function, language->library, strlen(language->library));
-}
-
-/* The innermost position of a stack with a file: of the program's own code in a language with a
- * runtime if it has any, else of the language's library: C on top of that is the runtime's. NULL:
- * none has. */
-static const struct frame_position *innermost(const struct session *s, uint32_t stack)
-{
-	const struct frame_position *first = NULL, *library = NULL;
-	for (; stack; stack = stacks_parent(s->stacks, stack)) {
-		const struct frame *f = frames_get(s->frames, stacks_frame(s->stacks, stack));
-		const struct frame_position *p = f->count ? &f->position[f->count - 1] : NULL;
-		if (!p || !p->file)
-			continue;
-		const struct traits_frames *language = language_of(s, p);
-		if (language && !is_of_library(s, p, language))
-			return p;
-		if (language && !library)
-			library = p;
-		first = first ? first : p;
+	const struct frame_position *at =
+		of_blocks(part) ? report_stack_innermost(session, s->block_stack) : NULL;
+	if (at && report_stack_language(session, at)) {
+		buf_puts(b, " at ");
+		report_stack_put_position(b, session, at);
 	}
-	return library ? library : first;
 }
 
 /* What the program has called for the pause's phase at this position; NULL: nothing that is
@@ -298,26 +237,13 @@ static const struct frame_position *innermost(const struct session *s, uint32_t 
 static const char *call_at(const struct session *s, const struct blame_pause *p,
 			   const struct frame_position *at)
 {
-	return code_language_call(language_of(s, at), p->phase);
-}
-
-/* "calls.ml:20 (Calls.collect)" */
-static void put_position(struct buf *b, const struct session *s, const struct frame_position *at)
-{
-	report_put_text(b, strings_text(s->strings, at->file));
-	if (at->has_line)
-		report_print(b, ":%" PRIu32, at->line);
-	if (at->function) {
-		buf_puts(b, " (");
-		report_put_text(b, strings_text(s->strings, at->function));
-		buf_puts(b, ")");
-	}
+	return code_language_call(report_stack_language(s, at), p->phase);
 }
 
 /* Where the pause began, and what was called there if that is how it came about. */
 static void put_origin(struct buf *b, const struct session *s, const struct blame_pause *p)
 {
-	const struct frame_position *at = innermost(s, p->stack);
+	const struct frame_position *at = report_stack_innermost(s, p->stack);
 	if (!at)
 		return;
 	const char *call = call_at(s, p, at);
@@ -325,7 +251,7 @@ static void put_origin(struct buf *b, const struct session *s, const struct blam
 		report_print(b, "; %s was called from ", call);
 	else
 		buf_puts(b, "; it began at ");
-	put_position(b, s, at);
+	report_stack_put_position(b, s, at);
 }
 
 bool stat_blame_put_calls(struct buf *b, const struct session *s, const struct blame_sums *m,
@@ -334,12 +260,12 @@ bool stat_blame_put_calls(struct buf *b, const struct session *s, const struct b
 	const struct blame_pause *p = m ? m->longest.at : NULL;
 	uint32_t n = m ? m->longest.count : 0;
 	for (uint32_t i = 0; i < n; i++) {
-		const struct frame_position *at = innermost(s, p[i].stack);
+		const struct frame_position *at = report_stack_innermost(s, p[i].stack);
 		if (!at || !(phases_at(p[i].row)->roles & role))
 			continue;
 		const char *call = call_at(s, &p[i], at);
 		report_print(b, ", the longest by %s at ", call ? call : phases_name(p[i].row));
-		put_position(b, s, at);
+		report_stack_put_position(b, s, at);
 		return true;
 	}
 	return false;
@@ -356,14 +282,14 @@ void stat_blame_sentence(struct buf *b, const struct session *s, const struct bl
 	if (!by_other) {
 		bool known = largest(&p->split) != BLAME_UNKNOWN;
 		buf_puts(b, known ? "its thread " : "what its thread ");
-		put_doing(b, &p->split);
+		put_doing(b, s, &p->split);
 	} else {
 		bool known = largest(&p->culprit.split) != BLAME_UNKNOWN;
 		report_print(b, "for %s of it the others waited for ",
 			     report_ns_text((double)p->culprit.ns).text);
 		put_culprit(b, &p->culprit);
 		buf_puts(b, known ? ", which " : "; what that ");
-		put_doing(b, &p->culprit.split);
+		put_doing(b, s, &p->culprit.split);
 	}
 	put_origin(b, s, p);
 	buf_puts(b, ".\n");
@@ -425,20 +351,9 @@ static void json_split(struct json *j, const struct blame_split *s)
 	json_close(j, '}');
 }
 
-/* As in NDJSON, the outermost function first. */
-static void json_stack(struct json *j, const struct session *s, uint32_t stack)
-{
-	struct ndjson_stacks *stacks;
-	if (ndjson_stacks_new(s, &stacks))
-		return;
-	json_key(j, "stack");
-	ndjson_stacks_put(stacks, j, stack);
-	ndjson_stacks_free(stacks);
-	json_key_u64(j, "stack_left_out", event_stack_left_out(s, stack));
-}
-
 static void json_pause(struct json *j, const struct session *s, const struct blame_pause *p)
 {
+	const struct blame_split *c = &p->culprit.split;
 	json_open(j, '{');
 	json_key_u64(j, "begin_ns", p->begin_ns);
 	json_key_u64(j, "ns", p->ns);
@@ -447,6 +362,7 @@ static void json_pause(struct json *j, const struct session *s, const struct bla
 	json_key_known(j, "tid", p->tid, p->tid);
 	json_key_str(j, "phase", phases_name(p->row));
 	json_split(j, &p->split);
+	report_stack_json_block(j, s, p->split.block_stack, p->split.block_ns);
 	if (p->has_counts) {
 		json_key_open(j, "counted", '{');
 		json_counts(j, &p->counts);
@@ -459,12 +375,13 @@ static void json_pause(struct json *j, const struct session *s, const struct bla
 		json_key_known(j, "domain", p->culprit.domain != EBT_NO_DOMAIN, p->culprit.domain);
 		json_key_known(j, "tid", p->culprit.tid, p->culprit.tid);
 		json_key_u64(j, "ns", p->culprit.ns);
-		json_split(j, &p->culprit.split);
+		json_split(j, c);
+		report_stack_json_block(j, s, c->block_stack, c->block_ns);
 		json_close(j, '}');
 	} else {
 		json_key_null(j, "waited_for");
 	}
-	json_stack(j, s, p->stack);
+	report_stack_json(j, s, p->stack);
 	json_close(j, '}');
 }
 

@@ -110,8 +110,12 @@ static const struct schema_key parts[] = {
 	BLAME_PARTS_LIST(X)
 #undef X
 		{0}};
-static const struct schema_key split[] = {
-	{"parts_ns", SCHEMA_REF("parts")}, {"cause", SCHEMA_MAYBE("cause")}, {0}};
+static const struct schema_key split[] = {{"parts_ns", SCHEMA_REF("parts")},
+					  {"cause", SCHEMA_MAYBE("cause")},
+					  {"block", SCHEMA_MAYBE("block")},
+					  {0}};
+static const struct schema_key block[] = {
+	{"ns", SCHEMA_COUNT}, {"stack", SCHEMA_STRINGS}, {"stack_left_out", SCHEMA_COUNT}, {0}};
 static const struct schema_key cause[] = {{"part", SCHEMA_STRING},
 					  {"ns", SCHEMA_COUNT},
 					  {"syscall", SCHEMA_KNOWN},
@@ -165,6 +169,7 @@ void stat_schema(struct json *j)
 		{"blamed_phase", {blamed_phase, blame_sum}},
 		{"parts", {parts}},
 		{"cause", {cause}},
+		{"block", {block}},
 		{"counted_sum", {counted_sum, counted}},
 		{"counted", {counted}},
 		{"blamed_pause", {blamed_pause, split}},

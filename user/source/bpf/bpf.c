@@ -465,6 +465,7 @@ static int init_records(struct bpf_source *s)
 					.boottime_offset_ns = timens_own().boottime_ns,
 					.threads = s->threads,
 					.sample_ns = opt->sample_ns,
+					.offcpu_domain = opt->profile,
 					.stacks_of = opt->kernel_stacks ? s->kernel : NULL,
 				});
 }

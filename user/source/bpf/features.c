@@ -41,7 +41,7 @@ static unsigned main_features(const struct probe_plan *opt)
 		return BPF_FEATURE(BPF_USDT);
 	if (opt->sample_ns)
 		return BPF_FEATURE(BPF_SAMPLES);
-	if (opt->offcpu_stacks)
+	if (opt->profile)
 		return BPF_FEATURE(BPF_BLAME);
 	if (opt->needs_markers)
 		return BPF_FEATURE(BPF_MARKERS);

@@ -535,7 +535,10 @@ static int set_up(struct bpf_kernel *k, unsigned features)
 	bpf_map__set_autocreate(k->skel->maps.ebt_offcpu_rooms, rooms);
 	bpf_map__set_autocreate(k->skel->maps.ebt_offcpu_free, rooms);
 	k->skel->rodata->ebt_offcpu_stacks = rooms;
+	k->skel->rodata->ebt_offcpu_in_pauses =
+		k->opt.plan->offcpu_stacks == OFFCPU_STACKS_IN_PAUSES;
 	k->skel->rodata->ebt_offcpu_min_ns = k->opt.plan->offcpu_min_ns;
+	k->skel->rodata->ebt_offcpu_stack_min_ns = k->opt.plan->offcpu_stack_min_ns;
 	return set_sizes(k, rooms);
 }
 

@@ -29,6 +29,9 @@ enum ring_request {
 	RING_REQUEST_NEVER
 };
 
+/* Of which times in which a thread does not run its stack is recorded. */
+enum offcpu_stacks { OFFCPU_NO_STACKS, OFFCPU_STACKS_IN_PAUSES, OFFCPU_STACKS };
+
 enum bpf_attach { BPF_ATTACH_AUTO, BPF_ATTACH_MULTI, BPF_ATTACH_PERF };
 
 struct inspect;
@@ -51,10 +54,12 @@ struct probe_plan {
 	bool pages;		      /* watch the pages of address spaces, and nothing else */
 	bool offcpu;		      /* record when threads do not run */
 	uint64_t offcpu_min_ns;	      /* for less time than this: not recorded */
-	bool offcpu_stacks;	      /* with the stack of the thread */
-	bool faults;		      /* and measure their page faults in pauses */
-	bool needs_markers;	      /* fail if the kernel refuses the programs of markers */
-	bool stacks;		      /* events get their stacks: */
+	enum offcpu_stacks offcpu_stacks; /* with the stack of the thread, */
+	uint64_t offcpu_stack_min_ns;	  /* of those that are as long as this */
+	bool profile;	    /* stacks are all that is recorded, with the thread's domain */
+	bool faults;	    /* and measure their page faults in pauses */
+	bool needs_markers; /* fail if the kernel refuses the programs of markers */
+	bool stacks;	    /* events get their stacks: */
 	const char *const *stack_globs; /* those that these select; none: all */
 	unsigned stack_glob_count;
 	uint64_t stack_pause_ns; /* and of the ends of pauses as long as this; 0: none */

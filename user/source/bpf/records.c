@@ -521,7 +521,8 @@ static int put_stack(struct bpf_records *s, struct bpf_process *proc,
 	const struct ebt_sample_record *sample = (const void *)(rec + 1);
 	if (payload < sizeof(*sample))
 		return 0;
-	ev->domain = sample->domain;
+	if (s->opt.offcpu_domain)
+		ev->domain = sample->domain;
 	return samples_put_stack(&of, sample, payload - sizeof(*sample), ev, ret);
 }
 

@@ -36,6 +36,7 @@ struct bpf_records_options {
 	int64_t boottime_offset_ns;	    /* of the starts in /proc, from those in records */
 	bool threads;			    /* records say when processes begin threads */
 	uint64_t sample_ns;		    /* that a sample represents */
+	bool offcpu_domain;		    /* times without a CPU have the domain, if a stack */
 	const struct bpf_kernel *stacks_of; /* samples get the stacks of the kernel; NULL: none */
 };
 

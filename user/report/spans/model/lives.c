@@ -199,6 +199,7 @@ static int on_spent(void *ctx, void **user, const struct fiber *f, const struct 
 		return 0;
 	if (!life && !(life = *user = calloc(1, sizeof(*life))))
 		return -ENOMEM;
+	life->open.stacks = l->session->stacks;
 	int err = spend(l, &life->open, f, i);
 	/* Behind any other one it is not suspended. */
 	return err || i->state != FIBER_RUNNING ? err

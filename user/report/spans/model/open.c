@@ -4,8 +4,32 @@
 #include <ebtrace/event.h>
 #include <stdlib.h>
 
+/* A block may come in several pieces. */
+static void note_block(struct open_span *o, const struct span_segment *s)
+{
+	if (!o->stacks || (s->kind != SPAN_BLOCKED && s->kind != SPAN_FAULTING))
+		return;
+	if (s->begin_ns != o->block_end_ns)
+		o->block_begin_ns = s->begin_ns;
+	o->block_end_ns = s->end_ns;
+	if (s->end_ns - o->block_begin_ns <= o->of.block_ns)
+		return;
+	o->of.block_ns = s->end_ns - o->block_begin_ns;
+	stacks_hold(o->stacks, s->stack);
+	stacks_drop(o->stacks, o->of.block_stack);
+	o->of.block_stack = s->stack;
+}
+
+static void drop_block(struct open_span *o)
+{
+	if (o->stacks)
+		stacks_drop(o->stacks, o->of.block_stack);
+	o->of.block_ns = o->of.block_stack = 0;
+}
+
 int open_span_add(struct open_span *o, const struct span_segment *s)
 {
+	note_block(o, s);
 	int err = span_parts_add(&o->of.parts, s->kind, s->detail, s->end_ns - s->begin_ns);
 	return err ? err : span_segments_add(&o->of.segments, s);
 }
@@ -34,6 +58,7 @@ static void set_off_cpu(struct span_sums *sums, const struct span_piece *p, stru
 		comm = of->interrupt ? "" : of->waker_comm;
 	}
 	s->comm = span_sums_text(sums, comm);
+	s->stack = p->of->stack;
 	s->is_tracer = s->tid && s->tid == p->of->tracer;
 	if (s->kind == SPAN_WAITING)
 		s->detail = s->comm;
@@ -83,6 +108,7 @@ int open_span_replace(struct open_span *o, enum span_part_kind kind, uint64_t en
 {
 	span_parts_done(&o->of.parts);
 	span_segments_done(&o->of.segments);
+	drop_block(o);
 	o->done_ns = end_ns;
 	return open_span_add(
 		o,
@@ -93,6 +119,7 @@ void open_span_free(struct open_span *o)
 {
 	if (!o)
 		return;
+	drop_block(o);
 	span_parts_done(&o->of.parts);
 	span_segments_done(&o->of.segments);
 	free(o);

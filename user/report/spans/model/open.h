@@ -13,9 +13,11 @@
 struct open_span {
 	struct span of; /* ns: when it has ended */
 	struct span_thread who;
-	uint64_t done_ns;	       /* what was before is in its parts */
-	bool held_one;		       /* a span of its name has ended inside it */
-	struct open_span *prev, *next; /* of its process, or those around it of its fiber */
+	struct stacks *stacks; /* which hold that of its longest block; NULL: it has none */
+	uint64_t block_begin_ns, block_end_ns; /* of the last block */
+	uint64_t done_ns;		       /* what was before is in its parts */
+	bool held_one;			       /* a span of its name has ended inside it */
+	struct open_span *prev, *next;	       /* of its process, or those around it of its fiber */
 };
 
 /* Takes in a piece. 0 or -ENOMEM. */

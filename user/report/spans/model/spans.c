@@ -62,7 +62,10 @@ struct span_model {
 static struct follow *follow_of(struct span_model *m, uint32_t process)
 {
 	bool is_new;
-	return ptrarray_make(&m->processes, process, &is_new);
+	struct follow *f = ptrarray_make(&m->processes, process, &is_new);
+	if (f)
+		f->times.off_cpu.stacks = m->session->stacks;
+	return f;
 }
 
 static uint64_t known_from(const struct span_model *m, const struct follow *f)
@@ -230,13 +233,9 @@ static int add_interval(struct span_model *m, const struct ebt_event *ev)
 {
 	struct follow *f = follow_of(m, ev->process);
 	struct off_cpu_interval i;
-	offcpu_get(m->session, ev, &i.of);
+	off_cpu_interval_get(m->session, ev, &i);
 	if (!f || !ev->tid)
 		return f ? 0 : -ENOMEM;
-	i.blocked = blame_part_of_block(i.of.reason, i.of.syscall);
-	i.tracer = m->session->tracer_tid;
-	if (i.of.reason == EBT_OFFCPU_PREEMPTED)
-		i.of.wait_ns = i.of.end_ns - i.of.begin_ns;
 	if (!m->knows_threads || i.of.begin_ns < m->known_from)
 		m->known_from = i.of.begin_ns;
 	m->knows_threads = true;
@@ -295,6 +294,7 @@ static int make_open(struct span_model *m, struct span_name *n, uint32_t process
 	o->of.pid = processes_pid(&m->session->processes, process);
 	o->of.domain = EBT_NO_DOMAIN;
 	o->of.begin_ns = o->done_ns = begin_ns;
+	o->stacks = m->session->stacks;
 	m->open++;
 	*ret = o;
 	return 0;
@@ -632,7 +632,7 @@ int span_model_new(const struct session *s, const struct span_model_options *o,
 	m->session = s;
 	m->options = *o;
 	m->choice = (struct span_choice){.globs = o->globs, .count = o->glob_count};
-	int err = span_sums_init(&m->sums, o->slowest);
+	int err = span_sums_init(&m->sums, s->stacks, o->slowest);
 	if (!err)
 		err = tracks_new(&s->processes, &visitor, m, &m->tracks);
 	if (!err && !o->fibers && span_choice_matches_a_phase(&m->choice))

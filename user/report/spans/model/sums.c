@@ -9,9 +9,9 @@
 
 #define CLASS_BITS 5 /* classes of a power of two */
 
-int span_sums_init(struct span_sums *s, uint32_t slow_max)
+int span_sums_init(struct span_sums *s, struct stacks *stacks, uint32_t slow_max)
 {
-	*s = (struct span_sums){.slow_max = slow_max};
+	*s = (struct span_sums){.stacks = stacks, .slow_max = slow_max};
 	return strings_new(&s->texts);
 }
 
@@ -30,8 +30,9 @@ static void free_name(struct span_name *n)
 	free(n);
 }
 
-static void done_span(struct span *span)
+static void done_span(const struct span_sums *s, struct span *span)
 {
+	stacks_drop(s->stacks, span->block_stack);
 	span_parts_done(&span->parts);
 	span_segments_done(&span->segments);
 }
@@ -50,7 +51,7 @@ void span_sums_done(struct span_sums *s)
 	free_name(s->others[1]);
 	for (unsigned of = 0; of < 2; of++) {
 		for (uint32_t i = 0; i < s->slowest[of].count; i++)
-			done_span(&s->slowest[of].at[i]);
+			done_span(s, &s->slowest[of].at[i]);
 		free(s->slowest[of].at);
 	}
 	strings_free(s->texts);
@@ -208,8 +209,10 @@ static int copy(struct span *ret, const struct span *span)
 }
 
 /* Keeps a span if it is one of the slowest. */
-static int keep(struct span_heap *h, uint32_t max, const struct span *span)
+static int keep(struct span_sums *s, const struct span *span)
 {
+	struct span_heap *h = &s->slowest[span->name->is_phase];
+	uint32_t max = s->slow_max;
 	struct span one;
 	if (!max || (h->count == max && !span_is_shorter(h->at, span)))
 		return 0;
@@ -218,12 +221,13 @@ static int keep(struct span_heap *h, uint32_t max, const struct span *span)
 	int err = copy(&one, span);
 	if (err)
 		return err;
+	stacks_hold(s->stacks, one.block_stack);
 	if (h->count < max) {
 		h->at[h->count++] = one;
 		rise(h);
 		return 0;
 	}
-	done_span(h->at);
+	done_span(s, h->at);
 	*h->at = one;
 	sink_down(h);
 	return 0;
@@ -239,7 +243,7 @@ int span_sums_add(struct span_sums *s, const struct span *span)
 	err = span_parts_merge(&n->parts, &span->parts);
 	if (!err)
 		err = add_to_class(s, span);
-	return err ? err : keep(&s->slowest[n->is_phase], s->slow_max, span);
+	return err ? err : keep(s, span);
 }
 
 int span_sums_add_cut(struct span_sums *s, const struct span *span, enum span_cut cut)

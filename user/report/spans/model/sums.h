@@ -13,6 +13,7 @@
 #include "base/histogram.h"
 #include "base/ptrmap.h"
 #include "report/spans/model/parts.h"
+#include "session/stacks.h"
 #include "session/strings.h"
 
 #define SPAN_NAMES_MAX	 2000
@@ -28,6 +29,7 @@ struct span_segment {
 	uint32_t tid;
 	uint32_t comm; /* its name, a text; 0: not known */
 	bool is_tracer;
+	uint32_t stack; /* where it was blocked, until it is added to a span; 0: not known */
 };
 
 struct span_segments {
@@ -45,6 +47,8 @@ struct span {
 	uint64_t begin_ns, ns;
 	struct span_parts parts;
 	struct span_segments segments;
+	uint64_t block_ns;    /* the longest block */
+	uint32_t block_stack; /* of that, held; 0: not known */
 };
 
 /* Why a span is in no sum. */
@@ -97,10 +101,12 @@ struct span_sums {
 	uint32_t name_count, class_count;
 	struct span_heap slowest[2]; /* spans, phases */
 	uint32_t slow_max;	     /* of each */
+	struct stacks *stacks;
 };
 
-/* slow_max: of the slowest spans that are kept. 0 or -ENOMEM; done() works after either. */
-int span_sums_init(struct span_sums *s, uint32_t slow_max);
+/* slow_max: of the slowest spans that are kept. The stacks are kept. 0 or -ENOMEM; done() works
+ * after either. */
+int span_sums_init(struct span_sums *s, struct stacks *stacks, uint32_t slow_max);
 void span_sums_done(struct span_sums *s);
 /* A text that is held as long as the sums; 0: there is no room, or it is empty. */
 uint32_t span_sums_text(struct span_sums *s, const char *text);

@@ -91,7 +91,10 @@ static void drop_section(struct section *s)
 static struct blamed *blamed_of(struct blame *b, uint32_t process)
 {
 	bool is_new;
-	return ptrarray_make(&b->processes, process, &is_new);
+	struct blamed *of = ptrarray_make(&b->processes, process, &is_new);
+	if (of && is_new)
+		of->times.stacks = b->session->stacks;
+	return of;
 }
 
 /* The lane arrives at a barrier. */
@@ -155,6 +158,7 @@ static int leave(struct blame *b, struct blamed *of, struct lane *l, uint64_t be
 			struct blame_culprit c = {
 				.ns = ns, .domain = s->last_domain, .tid = s->last_tid};
 			split_time(b, of, s->last_tid, begin_ns, s->last_ns, &c.split);
+			stacks_drop(b->session->stacks, o->pause.culprit.split.block_stack);
 			o->pause.culprit = c;
 		}
 	}
@@ -243,7 +247,7 @@ static void free_open(struct open *o)
 /* The pause is over: its memory is the next one's. */
 static void drop_open(struct blame *b, struct lane *l, struct open *o)
 {
-	stacks_drop(b->session->stacks, o->pause.stack);
+	blame_pause_drop(b->session->stacks, &o->pause);
 	free_open(l->spare);
 	l->spare = o;
 }
@@ -470,13 +474,9 @@ static int add_interval(struct blame *b, const struct ebt_event *ev)
 {
 	struct blamed *of = blamed_of(b, ev->process);
 	struct off_cpu_interval i;
-	offcpu_get(b->session, ev, &i.of);
+	off_cpu_interval_get(b->session, ev, &i);
 	if (!of || !ev->tid)
 		return of ? 0 : -ENOMEM;
-	i.blocked = blame_part_of_block(i.of.reason, i.of.syscall);
-	i.tracer = b->session->tracer_tid;
-	if (i.of.reason == EBT_OFFCPU_PREEMPTED)
-		i.of.wait_ns = i.of.end_ns - i.of.begin_ns;
 	if (!b->sums.is_known || i.of.begin_ns < b->known_from)
 		b->known_from = i.of.begin_ns;
 	b->sums.is_known = true;
@@ -597,9 +597,12 @@ bool blame_open(struct blame *b, uint64_t now_ns, struct blame_pause *ret)
 	*ret = o->pause;
 	ret->end_ns = now_ns;
 	ret->ns = ns;
+	ret->split.block_stack = ret->culprit.split.block_stack = 0;
 	if (ns > longest->spent_ns) { /* else its thread waits */
 		split_part(b, longest_of, o, longest->begin_ns, now_ns, ret);
 		split_rest(known_until(b, longest_of, lane, ret->tid), ret);
 	}
+	stacks_drop(b->session->stacks, ret->split.block_stack);
+	ret->split.block_stack = 0;
 	return true;
 }

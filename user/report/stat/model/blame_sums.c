@@ -7,6 +7,20 @@
 
 #include "base/array.h"
 
+void blame_pause_hold(struct stacks *t, const struct blame_pause *p)
+{
+	stacks_hold(t, p->stack);
+	stacks_hold(t, p->split.block_stack);
+	stacks_hold(t, p->culprit.split.block_stack);
+}
+
+void blame_pause_drop(struct stacks *t, const struct blame_pause *p)
+{
+	stacks_drop(t, p->stack);
+	stacks_drop(t, p->split.block_stack);
+	stacks_drop(t, p->culprit.split.block_stack);
+}
+
 /* A pause with what it was made of, and the longest of many, with a reference to the stack of
  * each. */
 
@@ -21,7 +35,7 @@ static int longest_pauses_init(struct longest_pauses *l, struct stacks *stacks, 
 static void longest_pauses_done(struct longest_pauses *l)
 {
 	for (uint32_t i = 0; i < l->count; i++)
-		stacks_drop(l->stacks, l->at[i].stack);
+		blame_pause_drop(l->stacks, &l->at[i]);
 	free(l->at);
 	*l = (struct longest_pauses){0};
 }
@@ -47,13 +61,13 @@ static void sift(struct longest_pauses *l, uint32_t i)
 static void longest_pauses_add(struct longest_pauses *l, const struct blame_pause *p)
 {
 	if (l->count < l->max) {
-		stacks_hold(l->stacks, p->stack);
+		blame_pause_hold(l->stacks, p);
 		l->at[l->count++] = *p;
 		for (uint32_t i = l->count / 2; i-- > 0;)
 			sift(l, i);
 	} else if (l->max && p->ns > l->at->ns) {
-		stacks_hold(l->stacks, p->stack);
-		stacks_drop(l->stacks, l->at->stack);
+		blame_pause_hold(l->stacks, p);
+		blame_pause_drop(l->stacks, l->at);
 		*l->at = *p;
 		sift(l, 0);
 	}
@@ -120,7 +134,7 @@ int blame_sums_hold(struct blame_sums *s, struct held_pauses *h, const struct bl
 {
 	if (!array_reserve(h->at, h->cap, h->count))
 		return -ENOMEM;
-	stacks_hold(s->longest.stacks, p->stack);
+	blame_pause_hold(s->longest.stacks, p);
 	h->at[h->count++] = *p;
 	return 0;
 }
@@ -134,7 +148,7 @@ void blame_sums_settle(struct blame_sums *s, struct held_pauses *h)
 void blame_sums_drop(struct blame_sums *s, struct held_pauses *h)
 {
 	for (uint32_t i = 0; i < h->count; i++)
-		stacks_drop(s->longest.stacks, h->at[i].stack);
+		blame_pause_drop(s->longest.stacks, &h->at[i]);
 	free(h->at);
 	*h = (struct held_pauses){0};
 }
@@ -149,7 +163,7 @@ int blame_sums_copy(struct blame_sums *ret, const struct blame_sums *s)
 	l.count = s->longest.count;
 	for (uint32_t i = 0; i < l.count; i++) {
 		l.at[i] = s->longest.at[i];
-		stacks_hold(l.stacks, l.at[i].stack);
+		blame_pause_hold(l.stacks, &l.at[i]);
 	}
 	ret->longest = l;
 	return 0;

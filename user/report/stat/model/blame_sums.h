@@ -27,6 +27,7 @@ struct blame_pause {
 	uint64_t begin_ns, end_ns;
 	uint64_t ns;	/* its length (pause_clock.h): at most end_ns - begin_ns */
 	uint32_t stack; /* where it began; 0: not recorded */
+	/* Its splits have stacks, too; blame_pause_hold() is of all of these. */
 	struct blame_split split;
 	struct blame_culprit culprit;
 	bool has_counts;
@@ -63,6 +64,9 @@ struct held_pauses {
 	uint32_t count, cap;
 };
 
+/* Adds and drops a reference to each stack of a pause. */
+void blame_pause_hold(struct stacks *t, const struct blame_pause *p);
+void blame_pause_drop(struct stacks *t, const struct blame_pause *p);
 /* longest: the number of pauses that are kept. The stacks are kept. 0 or -ENOMEM; done() works
  * after either, and of zeroed memory. */
 int blame_sums_init(struct blame_sums *s, struct stacks *stacks, uint32_t longest);

@@ -64,8 +64,8 @@ static void push(uint16_t kind, uint32_t id, uint64_t us)
 	push_of(kind, id, 0, TIDS, us);
 }
 
-static void off_of(uint32_t tid, uint64_t from, uint64_t until, uint64_t wait,
-		   enum ebt_offcpu_reason reason, long call)
+static void off_at(uint32_t tid, uint64_t from, uint64_t until, uint64_t wait,
+		   enum ebt_offcpu_reason reason, long call, uint32_t stack)
 {
 	struct offcpu o = {.begin_ns = from * US,
 			   .end_ns = until * US,
@@ -81,10 +81,18 @@ static void off_of(uint32_t tid, uint64_t from, uint64_t until, uint64_t wait,
 			       .process = 1,
 			       .domain = EBT_NO_DOMAIN,
 			       .tid = tid,
+			       .stack = stack,
 			       .cpu = EBT_NO_CPU};
+	stacks_hold(session->stacks, stack);
 	if (offcpu_put(session, &ev, &o) || span_model_events(model, &ev, 1))
 		abort();
 	session_drop_event(session, &ev);
+}
+
+static void off_of(uint32_t tid, uint64_t from, uint64_t until, uint64_t wait,
+		   enum ebt_offcpu_reason reason, long call)
+{
+	off_at(tid, from, until, wait, reason, call, 0);
 }
 
 /* The first interval, from which on threads are known. */
@@ -359,6 +367,64 @@ static void test_random(void)
 	   "there were all kinds of them");
 }
 
+/* Of which nobody else has a reference. */
+static uint32_t stack_of(uint64_t address)
+{
+	struct frame f = {.address = address, .has_address = true};
+	uint32_t frame = frames_put(session->frames, &f);
+	uint32_t stack = stacks_push(session->stacks, 0, frame);
+	frames_drop(session->frames, frame);
+	return stack;
+}
+
+/* The addresses of the longest blocks of the slowest spans. */
+static void show_blocks(void)
+{
+	struct span_result r;
+	*shown = 0;
+	if (span_model_result(model, &r))
+		abort();
+	for (uint32_t i = 0; i < r.slow_count; i++) {
+		uint32_t frame = stacks_frame(session->stacks, r.slowest[i].block_stack);
+		say("%" PRIu64 " at %" PRIu64 "\n", r.slowest[i].block_ns / US,
+		    frames_get(session->frames, frame)->address);
+	}
+	span_result_done(&r);
+}
+
+static void test_blocks(void)
+{
+	begin();
+	known();
+	for (uint64_t i = 1; i <= 3000; i++) {
+		uint64_t us = 100000 * i;
+		push(EBT_SPAN_BEGIN, A, us);
+		push(EBT_SPAN_BEGIN, B, us + 1);
+		off_at(TIDS, us + 2, us + 5, 0, EBT_OFFCPU_SLEEP, SYS_futex + 1, stack_of(4 * i));
+		off_at(TIDS, us + 6, us + 17, 4, EBT_OFFCPU_SLEEP, SYS_futex + 1,
+		       stack_of(4 * i + 1));
+		off_at(TIDS, us + 20, us + 30, 10, EBT_OFFCPU_PREEMPTED, 0, stack_of(4 * i + 2));
+		push(EBT_SPAN_END, B, us + 40);
+		push(EBT_SPAN_END, A, us + 100 + i);
+		off_at(TIDS, us + 20000, us + 30000, 0, EBT_OFFCPU_SLEEP, SYS_futex + 1,
+		       stack_of(4 * i + 3));
+		stacks_reclaim(session->stacks);
+	}
+	push(EBT_SPAN_BEGIN, A, 900000000);
+	off_at(TIDS, 900000100, 900000200, 0, EBT_OFFCPU_SLEEP, SYS_futex + 1, stack_of(3));
+	if (span_model_end(model, 900001000ull * US))
+		abort();
+	show_blocks();
+	is_str(shown, "7 at 12001\n7 at 11997\n7 at 11993\n",
+	       "a slow span has the stack of its longest block, not of a wait for a CPU");
+	if (span_model_forget(model, 1))
+		abort();
+	stacks_free_unheld(session->stacks);
+	is(stacks_count(session->stacks), 3, "those of others are given back");
+	span_model_free(model);
+	session_free(session);
+}
+
 static void test_many(void)
 {
 	begin();
@@ -380,6 +446,7 @@ int main(void)
 	test_ends();
 	test_names();
 	test_random();
+	test_blocks();
 	test_many();
 	return tap_done();
 }

@@ -72,17 +72,24 @@ static void push(struct run *r, uint16_t kind, uint32_t id, uint16_t domain, uin
 	push_with(r, kind, id, domain, us, 0, NULL);
 }
 
-static void off_of(struct run *r, uint16_t domain, const struct offcpu *o)
+static void off_at(struct run *r, uint16_t domain, const struct offcpu *o, uint32_t stack)
 {
 	struct ebt_event ev = {.ts = o->end_ns,
 			       .kind = EBT_OFFCPU,
 			       .process = 1,
 			       .domain = EBT_NO_DOMAIN,
 			       .tid = TIDS + domain,
+			       .stack = stack,
 			       .cpu = EBT_NO_CPU};
+	stacks_hold(r->session->stacks, stack);
 	if (offcpu_put(r->session, &ev, o) || blame_events(r->blame, &ev, 1))
 		abort();
 	session_drop_event(r->session, &ev);
+}
+
+static void off_of(struct run *r, uint16_t domain, const struct offcpu *o)
+{
+	off_at(r, domain, o, 0);
 }
 
 /* The thread of a domain did not run; of it `wait` at the end for want of a CPU. call: plus 1. */
@@ -360,6 +367,84 @@ static void test_stacks(void)
 	done(&r);
 }
 
+static void sleep_at(struct run *r, uint16_t domain, uint64_t from, uint64_t until,
+		     uint64_t address)
+{
+	struct offcpu o = {.begin_ns = from * US,
+			   .end_ns = until * US,
+			   .reason = EBT_OFFCPU_SLEEP,
+			   .syscall = SYS_nanosleep};
+	off_at(r, domain, &o, stack_of(r, address));
+}
+
+static uint64_t address_of(const struct run *r, uint32_t stack)
+{
+	return frames_get(r->session->frames, stacks_frame(r->session->stacks, stack))->address;
+}
+
+/* Of the stacks of blocks those of the longest ones are kept, and given back. */
+static void test_blocks(void)
+{
+	struct run r;
+	begin(&r);
+	for (uint64_t i = 1; i <= 5000; i++) {
+		uint64_t us = 100000 * i;
+		push(&r, EBT_BEGIN, PHASE_major, 0, us);
+		sleep_at(&r, 0, us + 10, us + 20, 4 * i);
+		sleep_at(&r, 0, us + 30, us + 50 + i, 4 * i + 1);
+		sleep_at(&r, 0, us + 6000, us + 6005, 4 * i + 2);
+		push(&r, EBT_END, PHASE_major, 0, us + 10000 + i);
+		sleep_at(&r, 0, us + 20000, us + 80000, 4 * i + 3);
+		stacks_reclaim(r.session->stacks);
+	}
+	const struct blame_pause *p = longest(&r);
+	bool right = r.sums.longest.count == LONGEST;
+	for (uint32_t i = 0; i < LONGEST; i++)
+		right &= address_of(&r, p[i].split.block_stack) == 4 * (5000 - i) + 1 &&
+			 p[i].split.block_ns == (20 + 5000 - i) * US;
+	ok(right, "a pause has the stack of its longest block");
+	push(&r, EBT_BEGIN, PHASE_major, 0, 1000000000);
+	sleep_at(&r, 0, 1000000010, 1000000020, 7);
+	struct blame_pause open;
+	ok(blame_open(r.blame, 1000000030ull * US, &open) && open.split.block_ns == 10 * US &&
+		   !open.split.block_stack,
+	   "of one that is open its length is known");
+	ok(!blame_forget(r.blame, 1), "a process ends in a pause");
+	stacks_free_unheld(r.session->stacks);
+	is(stacks_count(r.session->stacks), LONGEST, "stacks of other blocks are given back");
+	done(&r);
+}
+
+/* A domain that was waited for, and slept. */
+static void test_late_block(void)
+{
+	struct run r;
+	begin(&r);
+	for (uint64_t i = 1; i <= 20; i++) {
+		uint64_t us = 1000 * i;
+		push(&r, EBT_BEGIN, PHASE_stw_leader, 0, us);
+		for (unsigned again = 0; again < 2; again++) {
+			uint64_t at = us + 100 + 300 * again;
+			push(&r, EBT_BEGIN, PHASE_stw_api_barrier, 0, at + 10);
+			sleep_at(&r, 1, at + 15, at + 25 + 10 * again, 2 * i + again);
+			push(&r, EBT_BEGIN, PHASE_stw_handler, 1, at + 39 + 10 * again);
+			push(&r, EBT_BEGIN, PHASE_stw_api_barrier, 1, at + 40 + 10 * again);
+			push(&r, EBT_END, PHASE_stw_api_barrier, 1, at + 61);
+			push(&r, EBT_END, PHASE_stw_handler, 1, at + 62);
+			push(&r, EBT_END, PHASE_stw_api_barrier, 0, at + 63);
+		}
+		push(&r, EBT_END, PHASE_stw_leader, 0, us + 700 + i);
+	}
+	const struct blame_pause *p = longest(&r);
+	ok(address_of(&r, p->culprit.split.block_stack) == 2 * 20 + 1 &&
+		   p->culprit.split.block_ns == 20 * US && !p->split.block_stack,
+	   "a domain that was waited for has the stack of its longest block");
+	ok(!blame_forget(r.blame, 1), "the process ends");
+	stacks_free_unheld(r.session->stacks);
+	is(stacks_count(r.session->stacks), LONGEST, "stacks of others are given back");
+	done(&r);
+}
+
 /* A program that starts threads for ever, while one of them pauses now and then. */
 static void test_threads(void)
 {
@@ -556,6 +641,8 @@ int main(void)
 	test_pieces();
 	test_forget();
 	test_stacks();
+	test_blocks();
+	test_late_block();
 	test_threads();
 	test_open();
 	return tap_done();
