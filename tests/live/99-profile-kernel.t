@@ -7,7 +7,7 @@ need_root
 need_command jq
 need_command dd
 need_command unshare
-ebt=$PWD/$O/ebtrace
+ebt=$(realpath "$O/ebtrace")
 profile() { timeout 300 "$ebt" profile "$@" 2>"$TMP/err"; }
 work=(dd if=/dev/zero of=/dev/null bs=1M count=$((20000 / SLOWNESS)) status=none)
 

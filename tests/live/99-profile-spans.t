@@ -4,7 +4,7 @@
 . tests/lib.sh
 need_root
 need_command jq
-ebt=$PWD/$O/ebtrace
+ebt=$(realpath "$O/ebtrace")
 
 profile() { timeout 300 "$ebt" profile "$@" 2>"$TMP/err"; }
 # shares REPORT SECTION=PERCENT...: the sections that are missing, or not within 5 standard deviations of their share.
