@@ -258,7 +258,7 @@ PACKAGES := gcc g++ procps mount clang llvm libclang-rt-14-dev make libbpf-dev b
             libcap2-bin util-linux libc6-dev musl-tools clang-format protobuf-compiler \
             gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user chromium fonts-dejavu-core libxml2-utils libcairo2-dev \
             debuginfod libcurl4-openssl-dev python3 sqlite3 bash-completion zsh fish debhelper lintian \
-            qemu-system-x86 busybox-static cpio kmod e2fsprogs man-db postgresql-15
+            qemu-system-x86 busybox-static cpio kmod e2fsprogs man-db postgresql-15 linux-perf
 
 # At this runlevel a package with a server does not start it.
 deps: export RUNLEVEL := 1
