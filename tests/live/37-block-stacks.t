@@ -84,10 +84,13 @@ mkfifo "$TMP/go"
 sh -c 'read -r _ <"$1"; exec "$2" mixed threads' - "$TMP/go" "$O/tests/prog/requests" >"$TMP/said" &
 pid=$!
 children+=("$pid")
-"$ebt" spans --stack --json --top 10 -o "$TMP/p.json" -p "$pid" 2>"$TMP/err" &
+"$ebt" spans -v --stack --json --top 10 -o "$TMP/p.json" -p "$pid" 2>"$TMP/err" &
 tracer=$!
 children+=("$tracer")
-sleep 2
+for _ in $(seq 600); do
+	grep -q 'has no markers' "$TMP/err" && break
+	sleep 0.1
+done
 echo go >"$TMP/go"
 wait "$tracer"
 status=$?
