@@ -16,11 +16,12 @@ for layer in $layers; do
   [ $layer = source ] && allowed+=" bpf" # the records' layout
   check "$layer includes only: $allowed" "$(grep -rnE '^#include "[a-z0-9_]+/' user/"$layer" --include='*.[ch]' |
     grep -vE "#include \"(${allowed// /|})/")"
-  check "within $layer, folders include only what lies below them" "$(
-    find user/"$layer" -name '*.[ch]' | while read -r file; do
-      folders=$(allowed_folders "$file")
-      grep -nE "^#include \"$layer/" "$file" | grep -vE "#include \"(${folders// /|})/[^/]+\"" | sed "s|^|$file:|"
-    done)"
+  check "within $layer, folders include only what lies below them" "$(awk -F: '
+    NR == FNR { n = split($0, word, " "); for (i = 2; i <= n; i++) may[word[1], word[i]]; next }
+    { folder = $3; sub(/^#include "/, "", folder); sub(/\/[^\/]*".*/, "", folder) }
+    !(($1, folder) in may)' \
+    <(find user/"$layer" -name '*.[ch]' | while read -r file; do printf '%s ' "$file"; allowed_folders "$file"; done) \
+    <(grep -rnE "^#include \"$layer/" user/"$layer" --include='*.[ch]'))"
 done
 check "every folder that may be included is there" "$(for folder in "${!beside[@]}" ${beside[@]} ${above[@]} $report_numbers; do
   [ -n "$(find user/"$folder" -maxdepth 1 -name '*.[ch]' 2>/dev/null)" ] || echo "user/$folder"; done)"
@@ -89,6 +90,6 @@ check "every source file names its licence" \
   "$(find include usdt-probes bpf user tests \( -name '*.[ch]' -o -name '*.def' -o -name '*.t' -o -name '*.sh' \) |
     xargs grep -L SPDX-License-Identifier)"
 check "make help names every target that a user types" \
-  "$(comm -23 <(sed -n 's/^\.PHONY: all //p' Makefile | tr ' ' '\n' | sort) <(make -s help | awk '{ print $1 }' | sort))"
+  "$(comm -23 <(sed -n 's/^\.PHONY: all //p' Makefile | tr ' ' '\n' | sort) <(make -s help O=none | awk '{ print $1 }' | sort))"
 echo "1..$n"
 exit $failed
