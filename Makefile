@@ -285,8 +285,8 @@ sanitized: $(BPF)/ebtrace.skel.h
 	@ln -sf ../libebtrace-preload.so $(O)/asan # programs that are not sanitized load it
 race:
 	+@$(MAKE) O=$(O)/tsan SAN=thread FOLDERS='base codec/ring session proc source/ring' $(O)/tsan/tests/unit/source/ring/test_ring_race
-# All builds at once, so that none ends on one CPU.
-check-programs: tests lint sanitized race fuzzers cross-tests
+# All builds at once, so that none ends on one CPU. Of lint, what is no test.
+check-programs: tests formatted cross-syntax sanitized race fuzzers cross-tests
 check: deps ## run every test
 	@$(MAKE) -j$(JOBS) check-programs
 	@O=$(O) CI=$(CI) FUZZ_SECONDS=$(FUZZ_SECONDS) tests/run.sh
@@ -364,9 +364,10 @@ golden: all ## rewrite the expected outputs under tests/golden; read the diff
 	@O=$(O) GOLDEN=rewrite prove tests/cli
 
 LINT_SRC = $(shell git ls-files '*.c' '*.h' | grep -v '^vmlinux/')
-lint: cross-syntax ## formatting, layers, sizes, another processor
-	@clang-format --dry-run -Werror $(LINT_SRC)
+lint: formatted cross-syntax ## formatting, layers, sizes, another processor
 	@O=$(O) prove -q tests/cli/00-layers.t
+formatted:
+	@clang-format --dry-run -Werror $(LINT_SRC)
 
 # The pages of the manual: a file of docs/man each, into which what the tables of the program have is
 # filled.
@@ -446,4 +447,4 @@ deb: deps ## build Debian packages into $(O)/deb, and check them
 	@packaging/deb.sh $(O)/deb
 	@lintian --allow-root --fail-on error,warning $(O)/deb/*.changes
 
-.PHONY: cross-tests cross-programs cross-syntax sanitized race fuzzers check-programs FORCE
+.PHONY: cross-tests cross-programs cross-syntax formatted sanitized race fuzzers check-programs FORCE
