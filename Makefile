@@ -254,7 +254,7 @@ MADE_UP := $(addprefix $(O)/,kinds/ebtrace kinds/write_kinds languages/ebtrace l
 tests: all man $(UNIT) $(PROGS) $(ATTACKS) $(MADE_UP) ## build the test programs
 
 PACKAGES := gcc g++ procps mount clang llvm libclang-rt-14-dev make libbpf-dev bpftool libelf-dev libdw-dev zlib1g-dev libzstd-dev \
-            libiberty-dev libncurses-dev tmux systemtap-sdt-dev bpftrace jq xz-utils binutils perl debootstrap scdoc \
+            libiberty-dev libncurses-dev tmux systemtap-sdt-dev bpftrace jq gojq xz-utils binutils perl debootstrap scdoc \
             libcap2-bin util-linux libc6-dev musl-tools clang-format protobuf-compiler \
             gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user chromium fonts-dejavu-core libxml2-utils libcairo2-dev \
             debuginfod libcurl4-openssl-dev python3 sqlite3 bash-completion zsh fish debhelper lintian \

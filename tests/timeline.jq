@@ -27,7 +27,7 @@ foreach ((inputs | select(.ts != null)), null) as $e ({open: {}};
 			.out = [["C", $e.domain, $e.name, $e.ts, $e.value]]
 		elif $e.kind == "lost" then
 			.out = [["X", $e.domain, "lost", $e.ts, $e.words]] |
-			reduce (.open | keys_unsorted[] | select(startswith("\($e.domain) "))) as $o (.;
+			reduce (.open | keys[] | select(startswith("\($e.domain) "))) as $o (.;
 				.out += [.open[$o] | ends(end_of($o); $e.domain; $e.since)] |
 				.open[$o] = [])
 		else

@@ -12,7 +12,7 @@ unset EBTRACE_DIR OCAML_RUNTIME_EVENTS_DIR
 wrong() {
 	local schema=$1
 	shift
-	jq -r --slurpfile s "$schema" '$s[0] as $schema | '"$(grep -v '^#' tests/stat-schema.jq)" "$@" 2>&1
+	command jq -r --slurpfile s "$schema" '$s[0] as $schema | '"$(grep -v '^#' tests/stat-schema.jq)" "$@" 2>&1
 }
 # follows COMMAND FORMS NAME: all of $TMP/COMMAND.lines; FORMS: how many of each one of oneOf there must be
 follows() {
@@ -24,7 +24,7 @@ follows() {
 	jq -c 'to_entries | (last | .key) as $k | map(if .key == $k then .key += "_" else . end) | from_entries' \
 		"$TMP/$1.lines" >"$TMP/renamed"
 	is "$(wrong "$TMP/$1.schema" "$TMP/renamed" | grep -c ': 0 of oneOf match')" "$lines" "$1: another key is none of the schema's"
-	jq -c 'del(.[keys_unsorted[0]])' "$TMP/$1.lines" >"$TMP/less"
+	command jq -c 'del(.[keys_unsorted[0]])' "$TMP/$1.lines" >"$TMP/less"
 	is "$(wrong "$TMP/$1.schema" "$TMP/less" | grep -c ': 0 of oneOf match')" "$lines" "$1: none may be missing"
 }
 

@@ -39,7 +39,7 @@ others='map(select(.key | IN("ts", "kind", "domain", "pid") | not) | " \(.key)=\
 "$ebt" -q "$TMP/raw.ebt" -o "$TMP/whole.ebt" 2>/dev/null
 is $? 0 "a capture with a kind of one row is written anew"
 "$ebt" -f ndjson "$TMP/whole.ebt" >"$TMP/lines"
-jq -r "select(.ts and (.kind | IN(\"begin\", \"end\") | not)) | \"\(.ts) \(.kind)\" + (to_entries | $others)" \
+command jq -r "select(.ts and (.kind | IN(\"begin\", \"end\") | not)) | \"\(.ts) \(.kind)\" + (to_entries | $others)" \
 	"$TMP/lines" >"$TMP/got"
 same_file "$TMP/got" "$TMP/want" "NDJSON, and the capture that it was made from, have each argument"
 
@@ -47,7 +47,7 @@ same_file "$TMP/got" "$TMP/want" "NDJSON, and the capture that it was made from,
 	awk '$2 !~ /^(begin|end)$/ && !/ end minor/ { $1 += 1000; print }' >"$TMP/got"
 same_file "$TMP/got" "$TMP/want" "text"
 
-"$ebt" -f chrome "$TMP/whole.ebt" | jq -r \
+"$ebt" -f chrome "$TMP/whole.ebt" | command jq -r \
 	'.[] | select(.ph == "i") | "\(.ts * 1000) \(.name)" + (.args | to_entries | map(" \(.key)=\(.value)") | add)' >"$TMP/got"
 same_file "$TMP/got" "$TMP/want" "Chrome's JSON: instants with args"
 
@@ -73,7 +73,7 @@ is "$("$ebt" -f ndjson -e reading "$TMP/whole.ebt" | jq -r 'select(.ts).kind' | 
 	"-e passes it by its name"
 is "$("$ebt" -f ndjson -e '!page_*' -e '!reading' "$TMP/whole.ebt" | jq -r 'select(.ts).kind' | uniq | paste -sd' ')" \
 	"begin end alloc promote collect" "and drops kinds by a glob"
-is "$("$ebt" info --json "$TMP/whole.ebt" | jq -c .kinds)" \
+is "$("$ebt" info --json "$TMP/whole.ebt" | command jq -c .kinds)" \
 	'{"begin":1,"end":1,"alloc":2,"promote":1,"collect":1,"page_alloc":1,"page_free":1,"page_scavenge":1,"reading":2}' \
 	"info counts each kind"
 is "$("$ebt" list --events --json | jq -r 'select(.name == "reading") | "\(.family): \(.help)"')" \

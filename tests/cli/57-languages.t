@@ -23,7 +23,7 @@ is "$("$ebt" list --events --json | jq -r 'select(.name | startswith("moth_")) |
 is "$(jq -c '[.processes[0].phases[] | [.name, .stops, .count, .total_ns]]' "$TMP/stat")" \
 	'[["moth_collect",true,2,500],["moth_stop",true,1,500],["moth_mark",false,1,1000],["moth_meet",true,2,800],["unknown",true,1,10]]' \
 	"stat has a row for each"
-is "$(jq -c '.processes[0] | [.pauses.count, .collections]' "$TMP/stat")" \
+is "$(command jq -c '.processes[0] | [.pauses.count, .collections]' "$TMP/stat")" \
 	'[6,{"minor":2,"major":1,"forced_minor":0,"forced_major":1,"compactions":0,"compactions_requested":0}]' \
 	"pauses and collections are counted by what phases are"
 is "$(jq -c '.blame.longest[0] | [.phase, .parts_ns.domain, .waited_for.domain, .waited_for.ns]' "$TMP/stat")" \

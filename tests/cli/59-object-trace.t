@@ -31,7 +31,7 @@ events alloc | sort >"$TMP/allocs"
 is "$(cat <(events promote) <(events collect) | sort -u | comm -23 - "$TMP/allocs" | wc -l)" 0 \
 	"objects are promoted and collected that were allocated"
 is "$(events collect | sort | uniq -d | wc -l)" 0 "and collected once"
-is "$(jq -n 'reduce (inputs | select(.kind == "alloc" or .kind == "collect" or .kind == "promote")) as $e
+is "$(command jq -n 'reduce (inputs | select(.kind == "alloc" or .kind == "collect" or .kind == "promote")) as $e
 	({seen: {}, bad: 0}; if $e.kind == "alloc" then .seen["\($e.obj)"] = 1
 	 elif .seen["\($e.obj)"] then . else .bad += 1 end) | .bad' "$TMP/events")" 0 \
 	"the allocation of an object comes before all else of it"

@@ -3,6 +3,7 @@
 # Programs of Debian run with the recorder as without: the same output, messages and status, while
 # threads, children, errors and large heaps are recorded.
 . tests/lib.sh
+unset -f jq # it is a program that is recorded
 ebt=$O/ebtrace
 PATH=/usr/bin:$PATH
 for command in perl python3 sqlite3 xz jq xmllint; do

@@ -14,7 +14,7 @@ done
 head -c 150000 "$TMP/single.ctf" >"$TMP/part.ctf"
 "$ebt" mem --json-schema >"$TMP/schema"
 valid() { # FILE...
-	jq -r --slurpfile s "$TMP/schema" \
+	command jq -r --slurpfile s "$TMP/schema" \
 		'$s[0] as $schema | '"$(grep -v '^#' tests/stat-schema.jq)" "$@" 2>&1
 }
 for report in summary hotspots live lifetimes timeline; do
@@ -55,7 +55,7 @@ jq -r '.sites[] | "\(.samples) \(.symbol)"' "$TMP/hotspots.single" | sort >"$TMP
 jq -r 'select(.kind == "alloc") | "\(.samples) \(.stack[-1] | sub("@.*"; ""))"' "$TMP/events" |
 	awk '{ n[$2] += $1 } END { for (s in n) print n[s], s }' | sort >"$TMP/want"
 same_file "$TMP/got" "$TMP/want" "they have the samples of the innermost functions"
-live=$(jq -s 'INDEX(.[] | select(.kind == "collect"); .obj) as $gone | map(select(.kind == "alloc" and
+live=$(command jq -s 'INDEX(.[] | select(.kind == "collect"); .obj) as $gone | map(select(.kind == "alloc" and
 	((.obj | tostring) as $obj | $gone | has($obj) | not)).samples) | add' "$TMP/events")
 is "$(jq -c '[.total.samples, ([.sites[].samples] | add)]' "$TMP/live.single")" "[$live,$live]" \
 	"live has the samples of what was not collected"

@@ -26,7 +26,7 @@ for name in "${names[@]}"; do
 	is "$(jq -c '.totals | [.end.allocated, .end.free, .end.scavenged, .peak_pages]' "$TMP/$name.json")" \
 		"[$(value $name end_alloc_pages),$(value $name end_free_pages),$(value $name end_scav_pages),$(value $name peak_alloc_pages)]" \
 		"$name: pages at the end and the peak are those of an independent decoder"
-	is "$(jq -c '.damage | {double_free: .double_frees, double_alloc: .double_allocs,
+	is "$(command jq -c '.damage | {double_free: .double_frees, double_alloc: .double_allocs,
 		scav_of_allocated: .scavenged_allocated, scav_unseen_pages: .scavenged_unseen_pages} |
 		with_entries(select(.value > 0))' "$TMP/$name.json")" "$(value $name violations | tr -d ' ')" \
 		"$name: so are the violations"
@@ -179,7 +179,7 @@ is "$?$(cmp "$TMP/same.pt" "$big")" 2 "the input is not overwritten"
 for report in $reports; do
 	for name in gc-p2-go122 panic-go122 selfexec-go122; do
 		pages $report --json "$TMP/$name.pt" >"$TMP/got"
-		is "$(jq -r .report "$TMP/got")$(jq -r --slurpfile s "$TMP/schema" '$s[0] as $schema | '"$(grep -v '^#' \
+		is "$(jq -r .report "$TMP/got")$(command jq -r --slurpfile s "$TMP/schema" '$s[0] as $schema | '"$(grep -v '^#' \
 			tests/stat-schema.jq)" "$TMP/got" 2>&1)" "$report" "$report of $name follows the schema"
 	done
 done

@@ -224,7 +224,7 @@ is "$(jq -r '[.sites[] | select(.function | startswith("Sites."))] | .[:2][].fun
 part "mem record"
 run mem record -q --rate 1 -o "$TMP/out.ctf" -- "$bin/allocs" threads
 "$ebtrace" -q -f ndjson "$TMP/out.ctf" |
-	jq -nr --arg file allocs.c -f tests/live-allocs.jq | LC_ALL=C sort >"$TMP/got"
+	command jq -nr --arg file allocs.c -f tests/live-allocs.jq | LC_ALL=C sort >"$TMP/got"
 LC_ALL=C sort "$TMP/told" >"$TMP/wanted"
 same_file "$TMP/got" "$TMP/wanted" \
 	"mem record: what is alive at a C program's end is what it says itself"

@@ -62,7 +62,7 @@ for by in phase thread domain program; do
 done
 is "$("$ebt" profile --json --by thread "$TMP/two.ebt" | jq '.sections | length')" 3 "there is one for each thread"
 "$ebt" profile --json-schema >"$TMP/schema"
-is "$(jq -r --slurpfile s "$TMP/schema" '$s[0] as $schema | '"$(grep -v '^#' tests/stat-schema.jq)" "$TMP"/{c,two,by}.json 2>&1)" "" \
+is "$(command jq -r --slurpfile s "$TMP/schema" '$s[0] as $schema | '"$(grep -v '^#' tests/stat-schema.jq)" "$TMP"/{c,two,by}.json 2>&1)" "" \
 	"JSON follows the schema that is printed"
 "$ebt" profile -o "$TMP/two.folded" "$TMP/two.ebt"
 is "$(awk '{ n += $NF } END { print n }' "$TMP/two.folded")" "$samples" "folded stacks add up"
