@@ -113,6 +113,8 @@ $(foreach s,bash zsh fish,$(eval $(O)/user/cmd/completion_$s.o: user/cmd/complet
 $(O)/usdt-probes/%.o: EBT_CFLAGS += -ftls-model=initial-exec
 # Stacks from inside a probe are walked by frame pointers, by BPF and by bpftrace.
 $(O)/usdt-probes/%.o $(O)/tests/prog/%.o: EBT_CFLAGS += -fno-omit-frame-pointer
+# gcc needs half as much time again to optimize tests themselves, and to describe their variables for a debugger.
+$(O)/tests/unit/%.o: EBT_CFLAGS += -O1 -g1
 # A BPF program compiled for user space, with helpers of the test's own.
 $(O)/tests/unit/bpf/%.o: EBT_CFLAGS += -Ivmlinux
 $(call obj,$(wildcard user/source/bpf/*.c)): | $(BPF)/ebtrace.skel.h
