@@ -282,11 +282,13 @@ demo: deps ## trace a real program live and show its timeline
 # gcc needs twice the time to optimize what ASan and UBSan insert, and to describe its variables for a
 # debugger, as it needs for -O1 and line numbers. The race test links what reads rings.
 ASAN := address,undefined
+# What readers of rings need of a session.
+PHASE_NAMES := session/canonical_phases.c session/kinds.c session/language*.c session/phases.c
 sanitized: $(BPF)/ebtrace.skel.h
 	+@$(MAKE) O=$(O)/asan BPF=$(BPF) SAN=$(ASAN) CFLAGS='-O1 -g1' $(O)/asan/ebtrace unit-tests
 	@ln -sf ../libebtrace-preload.so $(O)/asan # programs that are not sanitized load it
 race:
-	+@$(MAKE) O=$(O)/tsan SAN=thread FOLDERS='base codec/ring session proc source/ring' $(O)/tsan/tests/unit/source/ring/test_ring_race
+	+@$(MAKE) O=$(O)/tsan SAN=thread CFLAGS='-O1 -g1' FOLDERS='base codec/ring $(PHASE_NAMES) proc source/ring' $(O)/tsan/tests/unit/source/ring/test_ring_race
 # All builds at once, so that none ends on one CPU. Of lint, what is no test.
 check-programs: tests formatted cross-syntax sanitized race fuzzers cross-tests
 check: deps ## run every test
