@@ -40,7 +40,8 @@ EBT_CFLAGS := -std=gnu11 $(CPPFLAGS) $(CFLAGS) $(WARN) -fno-common -fvisibility=
         -DEBT_PRELOAD_DIR='"$(PRELOAD_FROM_BIN)"' -MMD -MP
 ifneq ($(SAN),)
 EBT_CFLAGS += -fsanitize=$(SAN) -fno-omit-frame-pointer -fno-sanitize-recover=all
-LDFLAGS += -fsanitize=$(SAN)
+# gold links what is sanitized in a third of the time.
+LDFLAGS += -fsanitize=$(SAN) $(if $(shell command -v ld.gold),-fuse-ld=gold)
 # TSan does not model fences, and gcc says so; what they order is read by system calls here.
 EBT_CFLAGS += $(if $(findstring thread,$(SAN)),-Wno-tsan)
 endif
