@@ -46,9 +46,11 @@ struct {
 	__type(value, struct ebt_count_process);
 } ebt_count_processes __weak SEC(".maps");
 
-/* In .bss: numbers of lanes so far; and gaps, in which probes were missing: the tracer's. */
+/* In .bss: numbers of lanes so far; gaps, in which probes were missing: the tracer's; and how often
+ * the ring of any process has stopped or gone on. */
 uint32_t ebt_count_numbers __weak = 0;
 uint32_t ebt_count_gaps __weak = 0;
+uint32_t ebt_count_stops __weak = 0;
 /* Events count from this time on: that of the run. */
 uint64_t ebt_count_from_ns __weak = 0;
 
@@ -106,6 +108,7 @@ static __always_inline struct ebt_count_lane *count_add_lane(const struct count_
 		return l;
 	l->number = __sync_fetch_and_add(&ebt_count_numbers, 1) + 1;
 	l->gaps = ebt_count_gaps;
+	l->stops = ebt_count_stops - 1; /* its process may have stopped */
 	l->first_ns = hit->ts;
 	ebt_count_unsure(l, 0, hit->ts, 0);
 	return l;
@@ -136,6 +139,20 @@ static __noinline int count_gap(struct ebt_count_lane *l, uint64_t now)
 	return 0;
 }
 
+/* The ring of some process has stopped or gone on. A thread outside of domains has none. */
+static __noinline int count_follow(struct ebt_count_lane *l, uint32_t slot, uint32_t exec,
+				   uint32_t where)
+{
+	struct ebt_count_process_key key = {slot, exec};
+	if (!l)
+		return 0;
+	l->stops = ebt_count_stops;
+	struct ebt_count_process *p = bpf_map_lookup_elem(&ebt_count_processes, &key);
+	if (p && !(where & EBT_COUNT_THREAD))
+		ebt_count_follow(l, p);
+	return 0;
+}
+
 /* The lane at the time of an event, which becomes that of the lane if it is later; NULL: the
  * event is dropped, or does not count. */
 static __always_inline struct ebt_count_lane *count_lane(struct count_hit *hit)
@@ -149,33 +166,43 @@ static __always_inline struct ebt_count_lane *count_lane(struct count_hit *hit)
 		channel_drop_event(EBT_NO_POS);
 		return NULL;
 	}
-	if (l->gaps != ebt_count_gaps)
-		count_gap(l, hit->ts);
 	l->hits++;
 	asm volatile("" ::: "memory");
+	if (l->gaps != ebt_count_gaps)
+		count_gap(l, hit->ts);
+	if (l->stops != ebt_count_stops)
+		count_follow(l, hit->key.slot, hit->key.exec, hit->key.where);
 	ebt_count_switch(l, hit->tid, hit->ts);
 	hit->ts = ebt_count_moment(l, hit->ts);
 	return l;
 }
 
-/* The process learns how many of its domains are in a collection together; one begins with the
- * first. */
-static __always_inline uint64_t count_together(int32_t *all, uint16_t *known, uint16_t open)
+/* The process learns how many of its lanes are in a collection together; one begins with the first
+ * of them. others: how many are in one that this count does not have. */
+static __always_inline uint64_t count_together(int32_t *all, int32_t others, uint16_t *known,
+					       uint16_t open)
 {
 	int32_t change = (int32_t)open - (int32_t)*known;
 	*known = open;
 	int32_t before = __sync_fetch_and_add(all, change);
-	return change > 0 && before <= 0;
+	return change > 0 && before + others <= 0;
 }
 
-static __noinline int count_collections(struct ebt_count_lane *l, uint32_t slot, uint32_t exec)
+static __noinline int count_collections(struct ebt_count_lane *l, uint32_t slot, uint32_t exec,
+					uint32_t where)
 {
 	struct ebt_count_process *p = count_process(slot, exec);
 	if (!l || !p)
 		return 0;
-	l->majors += count_together(&p->majors_open, &l->majors_known, l->majors_open);
-	l->compactions +=
-		count_together(&p->compactions_open, &l->compactions_known, l->compactions_open);
+	struct ebt_count_collections *mine = &p->of[0], *others = &p->of[1];
+	if (where & EBT_COUNT_THREAD) {
+		mine = &p->of[1];
+		others = &p->of[0];
+	}
+	l->majors +=
+		count_together(&mine->majors, others->majors, &l->majors_known, l->majors_open);
+	l->compactions += count_together(&mine->compactions, others->compactions,
+					 &l->compactions_known, l->compactions_open);
 	return 0;
 }
 
@@ -183,7 +210,7 @@ static __noinline int count_collections(struct ebt_count_lane *l, uint32_t slot,
 static __always_inline void count_done(struct ebt_count_lane *l, const struct count_hit *hit)
 {
 	if (l->majors_open != l->majors_known || l->compactions_open != l->compactions_known)
-		count_collections(l, hit->key.slot, hit->key.exec);
+		count_collections(l, hit->key.slot, hit->key.exec, hit->key.where);
 	asm volatile("" ::: "memory");
 	l->done = l->hits;
 	if (!l->announced)
@@ -223,7 +250,7 @@ static __always_inline int count_begin(struct count_hit *hit)
 	struct ebt_count_lane *l = count_lane(hit);
 	if (!l)
 		return 0;
-	if (ebt_count_begin(l, hit->row, hit->ts))
+	if (!l->is_stopped && ebt_count_begin(l, hit->row, hit->ts))
 		channel_drop_event(EBT_NO_POS);
 	count_done(l, hit);
 	return 0;
@@ -242,10 +269,10 @@ static __always_inline int count_end(struct count_hit *hit)
 	struct ebt_count_lane *l = count_lane(hit);
 	if (!l)
 		return 0;
-	uint32_t ended;
+	uint32_t ended = 0;
 	if (ebt_count_is_top(l, hit->row))
 		ended = (uint32_t)ebt_count_pop(l, hit->ts, 0);
-	else
+	else if (!l->is_stopped)
 		ended = (uint32_t)count_end_outer(l, hit->row, hit->ts);
 	if (ended)
 		count_pause(l, l->now.spent_ns, hit->ts);
@@ -320,28 +347,56 @@ static __noinline int count_life(struct ebt_count_lane *l, uint64_t now, int beg
 		return 0;
 	ebt_count_cut(l, begins ? l->last_ns : now, 0);
 	ebt_count_unsure(l, now, now, 0);
-	if (begins)
-		ebt_count_settle(l);
+	if (!begins)
+		return 0;
+	ebt_count_settle(l);
+	l->is_stopped = 0;
 	return 0;
+}
+
+/* The part that an ended domain had of the heap. */
+static __noinline int count_leave(struct ebt_count_lane *l, uint32_t slot, uint32_t exec)
+{
+	if (!l || !l->heap.counted)
+		return 0;
+	l->heap.words = l->heap.pool_words = l->heap.large_words = 0;
+	struct ebt_count_process *p = count_process(slot, exec);
+	if (p)
+		__sync_fetch_and_add(&p->heap, -l->heap.counted);
+	l->heap.counted = 0;
+	return 0;
+}
+
+/* The ring of the process stops, or goes on. */
+static __noinline int count_ring(struct ebt_count_lane *l, const struct count_hit *hit, int stops)
+{
+	struct ebt_count_process *p = l && hit ? count_process(hit->key.slot, hit->key.exec) : NULL;
+	if (!p)
+		return 0;
+	if (stops)
+		ebt_count_stop(p, hit->ts);
+	else
+		ebt_count_resume(p, hit->ts);
+	__sync_fetch_and_add(&ebt_count_stops, 1);
+	return count_follow(l, hit->key.slot, hit->key.exec, hit->key.where);
 }
 
 static __always_inline int count_lifecycle(struct count_hit *hit, uint32_t id)
 {
-	int begins = id == EBT_COUNT_domain_spawn;
-	if (!begins && id != EBT_COUNT_domain_terminate && id != EBT_COUNT_ring_stop &&
-	    id != EBT_COUNT_ring_pause)
+	int begins = id == EBT_COUNT_domain_spawn, ends = id == EBT_COUNT_domain_terminate;
+	int stops = id == EBT_COUNT_ring_stop || id == EBT_COUNT_ring_pause;
+	int resumes = id == EBT_COUNT_ring_start || id == EBT_COUNT_ring_resume;
+	if (!begins && !ends && !stops && !resumes)
 		return 0;
 	struct ebt_count_lane *l = count_lane(hit);
 	if (!l)
 		return 0;
-	count_life(l, hit->ts, begins);
-	if (id == EBT_COUNT_domain_terminate && l->heap.counted) {
-		l->heap.words = l->heap.pool_words = l->heap.large_words = 0;
-		struct ebt_count_process *p = count_process(hit->key.slot, hit->key.exec);
-		if (p)
-			__sync_fetch_and_add(&p->heap, -l->heap.counted);
-		l->heap.counted = 0;
-	}
+	if (stops || resumes)
+		count_ring(l, hit, stops);
+	else
+		count_life(l, hit->ts, begins);
+	if (ends)
+		count_leave(l, hit->key.slot, hit->key.exec);
 	count_done(l, hit);
 	return 0;
 }

@@ -10,10 +10,10 @@
  * (pause_clock.h): the pauses of other threads wait. Where more than EBT_COUNT_WAITING threads with
  * open spans would wait, all are as one until those of the present thread are over.
  *
- * Pauses behind the first event, a gap or the end of a domain are HELD: an end without a begin
- * shows that they were parts of a longer pause (pauses.h). Then they are dropped. Each such
- * stretch has pages of its own in the histogram, with its number as `epoch`; epoch 0 holds the
- * pauses that are sure.
+ * Pauses behind the first event, a gap, a stop of the ring or the end of a domain are HELD: an end
+ * without a begin shows that they were parts of a longer pause (pauses.h). Then they are dropped.
+ * Each such stretch has pages of its own in the histogram, with its number as `epoch`; epoch 0
+ * holds the pauses that are sure.
  */
 #ifndef EBTRACE_BPF_COUNTS_H
 #define EBTRACE_BPF_COUNTS_H
@@ -60,6 +60,8 @@ enum {
 #define EBT_COUNT_BUCKETS    64u
 #define EBT_COUNT_PAGE_WORDS 14u /* bits for the 55 groups of 16 pages */
 
+#define EBT_COUNT_STOPS_KEPT 8u /* of the ring of a process: the times of the last ones; 2^n */
+
 #define EBT_COUNT_THREAD 0x80000000u /* in `where`: a thread's number, else a domain's */
 struct ebt_count_key {
 	uint32_t slot;
@@ -81,10 +83,17 @@ struct ebt_count_page {
 	uint64_t bucket[EBT_COUNT_BUCKETS];
 };
 
-/* What the domains of a process do together. */
+/* What the domains of a process do together. Its ring may stop, or pause, and go on: one domain
+ * reports it, and the others cut what they have open at their next event. */
 struct ebt_count_process {
-	int32_t majors_open, compactions_open;
-	uint64_t heap; /* words, of all domains */
+	struct ebt_count_collections {
+		int32_t majors, compactions; /* that are open */
+	} of[2];			     /* domains; threads outside of any */
+	uint64_t heap;			     /* words, of all domains */
+	uint32_t stops;
+	uint32_t is_stopped;
+	uint64_t resumed_ns;
+	uint64_t stop_ns[EBT_COUNT_STOPS_KEPT]; /* by number */
 };
 
 struct ebt_count_span {
@@ -154,6 +163,9 @@ struct ebt_count_lane {
 	uint32_t number; /* 0: new */
 	uint32_t announced;
 	uint32_t gaps;	      /* of ebt_count_gaps that it knows */
+	uint32_t stops;	      /* of ebt_count_stops that it knows */
+	uint32_t stopped;     /* of the stops of its process that it knows */
+	uint32_t is_stopped;  /* its phases do not count */
 	uint32_t epoch;	      /* of what is held */
 	uint32_t certainty;   /* enum ebt_count_certainty */
 	uint32_t opens, used; /* open spans; places that have ever been used */
@@ -530,6 +542,49 @@ EBT_COUNT_INLINE void ebt_count_cut(struct ebt_count_lane *l, uint64_t end_ns, u
 	struct ebt_count_walk w = {.l = l, .now = end_ns, .is_loss = is_loss};
 	EBT_COUNT_LOOP(EBT_COUNT_DEPTH + EBT_COUNT_WAITING + 1, ebt_count_cut_step, &w);
 	l->now = (struct ebt_count_thread){0};
+}
+
+/* The ring of the process stops at `now`: no collection of its domains goes on. */
+EBT_COUNT_INLINE void ebt_count_stop(struct ebt_count_process *p, uint64_t now)
+{
+	uint32_t number = p->stops;
+	EBT_COUNT_SEEN(number);
+	p->stop_ns[number & (EBT_COUNT_STOPS_KEPT - 1)] = now;
+	p->of[0] = (struct ebt_count_collections){0};
+	p->is_stopped = 1;
+	p->stops++;
+}
+
+EBT_COUNT_INLINE void ebt_count_resume(struct ebt_count_process *p, uint64_t now)
+{
+	p->resumed_ns = now;
+	p->is_stopped = 0;
+}
+
+/* What the lane of a domain has open ends where the ring stopped first since it knows. */
+EBT_COUNT_INLINE void ebt_count_cut_by_stop(struct ebt_count_lane *l,
+					    const struct ebt_count_process *p)
+{
+	uint32_t first = l->stopped;
+	if (p->stops - first > EBT_COUNT_STOPS_KEPT)
+		first = p->stops - EBT_COUNT_STOPS_KEPT;
+	EBT_COUNT_SEEN(first);
+	uint64_t at = p->stop_ns[first & (EBT_COUNT_STOPS_KEPT - 1)];
+	ebt_count_cut(l, at > l->last_ns ? at : l->last_ns, 0);
+	ebt_count_settle(l);
+	l->majors_known = l->compactions_known = 0;
+	l->stopped = p->stops;
+	l->is_stopped = 1;
+}
+
+/* The lane of a domain learns what has become of the ring. */
+EBT_COUNT_INLINE void ebt_count_follow(struct ebt_count_lane *l, const struct ebt_count_process *p)
+{
+	if (l->stopped != p->stops)
+		ebt_count_cut_by_stop(l, p);
+	if (l->is_stopped && !p->is_stopped)
+		ebt_count_unsure(l, p->resumed_ns, p->resumed_ns, 0);
+	l->is_stopped = p->is_stopped;
 }
 
 #endif

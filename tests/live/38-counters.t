@@ -17,6 +17,11 @@ export EBTRACE_START=1 EBTRACE_DIR=$TMP
 retry start "$prog/minigc" -w -t 3 -n 30000
 check_same 'domains with a ring' 1000
 is "$(number counters '[.processes[].domains[].domain]')" '[0,1,2]' 'by domain'
+
+# One thread pauses all rings.
+retry start "$prog/paused_ring" 8
+check_same 'rings that are paused' 8
+is "$(number counters '.total.pauses.cut.end')" 16 'a pause of the rings cuts the phases of each domain'
 unset EBTRACE_START EBTRACE_DIR
 
 # The begin of this one was not seen, and its inner phases were no pauses.

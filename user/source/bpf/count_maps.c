@@ -28,6 +28,13 @@ static int read_page(void *ctx, const struct ebt_count_page_key *key, struct ebt
 	return call(BPF_MAP_LOOKUP_ELEM, maps->pages, key, ret);
 }
 
+static int read_process(void *ctx, const struct ebt_count_process_key *key,
+			struct ebt_count_process *ret)
+{
+	const struct bpf_count_maps *maps = ctx;
+	return call(BPF_MAP_LOOKUP_ELEM, maps->processes, key, ret);
+}
+
 static void remove_lane(void *ctx, const struct ebt_count_key *key)
 {
 	const struct bpf_count_maps *maps = ctx;
@@ -58,6 +65,7 @@ void bpf_count_maps_open(const struct bpf_kernel *k, bool coarse, struct bpf_cou
 	*maps = bpf_kernel_count_maps(k);
 	*ret = (struct bpf_counted){.access = {.read_lane = read_lane,
 					       .read_page = read_page,
+					       .read_process = read_process,
 					       .remove_lane = remove_lane,
 					       .remove_page = remove_page,
 					       .remove_process = remove_process,

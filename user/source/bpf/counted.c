@@ -28,7 +28,7 @@ struct counted_lane {
 	uint64_t at_ns;		     /* of the last tally */
 	/* Of the lane, as it was before its pages were read last: they have what it had then. */
 	struct {
-		uint64_t sure_pauses;
+		uint64_t sure_pauses, unsure_ns;
 		uint32_t epoch, certainty;
 	} paged;
 	PTRMAP(struct counted_page) pages; /* by epoch and page */
@@ -190,7 +190,8 @@ static bool epoch_changed(const struct counted_lane *l, const struct ebt_count_l
 {
 	if (!epoch)
 		return now->sure.pauses != l->paged.sure_pauses;
-	bool was_sure = epoch == l->paged.epoch && l->paged.certainty == EBT_COUNT_SURE;
+	bool was_sure = epoch == l->paged.epoch && l->paged.certainty == EBT_COUNT_SURE &&
+			now->unsure_ns == l->paged.unsure_ns;
 	return epoch >= l->paged.epoch && !was_sure;
 }
 
@@ -208,6 +209,7 @@ static int read_pages(struct bpf_counted *c, struct counted_lane *l,
 		}
 	}
 	l->paged.sure_pauses = now->sure.pauses;
+	l->paged.unsure_ns = now->unsure_ns;
 	l->paged.epoch = now->epoch;
 	l->paged.certainty = now->certainty;
 	return err;
@@ -278,6 +280,16 @@ static void add_counters(struct tally *t, const struct ebt_count_lane *now,
 /* The pages are read behind the lane, and may have more. */
 #define PAGE_TRIES 4
 
+/* The ring may have stopped behind the last event of a domain. */
+static void follow_ring(struct bpf_counted *c, const struct counted_lane *l,
+			struct ebt_count_lane *now)
+{
+	struct ebt_count_process_key key = {l->key.slot, l->key.exec};
+	struct ebt_count_process p;
+	if (!(l->key.where & EBT_COUNT_THREAD) && !c->access.read_process(c->access.ctx, &key, &p))
+		ebt_count_follow(now, &p);
+}
+
 /* What the maps have of a lane now; as before, if that cannot be read. What is open ends at
  * `over_ns`; 0: it is not over. */
 static void copy_lane(struct bpf_counted *c, const struct counted_lane *l, uint64_t over_ns,
@@ -293,6 +305,7 @@ static void copy_lane(struct bpf_counted *c, const struct counted_lane *l, uint6
 	}
 	if (!over_ns)
 		return;
+	follow_ring(c, l, ret);
 	ebt_count_cut(ret, over_ns > ret->last_ns ? over_ns : ret->last_ns, 0);
 	ebt_count_settle(ret);
 }

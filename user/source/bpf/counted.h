@@ -21,6 +21,8 @@ struct bpf_count_access {
 	int (*read_lane)(void *ctx, const struct ebt_count_key *key, struct ebt_count_lane *ret);
 	int (*read_page)(void *ctx, const struct ebt_count_page_key *key,
 			 struct ebt_count_page *ret);
+	int (*read_process)(void *ctx, const struct ebt_count_process_key *key,
+			    struct ebt_count_process *ret);
 	void (*remove_lane)(void *ctx, const struct ebt_count_key *key);
 	void (*remove_page)(void *ctx, const struct ebt_count_page_key *key);
 	void (*remove_process)(void *ctx, const struct ebt_count_process_key *key);

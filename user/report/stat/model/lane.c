@@ -224,8 +224,8 @@ static int open_hole(const struct stat_stream *s, struct stat_lane *l, uint64_t 
 	return stat_lane_hole(s, l, since_ns, now_ns);
 }
 
-int stat_lane_step(struct stat_stream *s, struct stat_lane *l, enum stat_lane_event event,
-		   uint64_t since_ns, uint64_t ns)
+static int step(struct stat_stream *s, struct stat_lane *l, enum stat_lane_event event,
+		uint64_t since_ns, uint64_t ns)
 {
 	bool needs_recording = event <= STAT_LANE_TERMINATES && !l->is_thread;
 	int err = 0;
@@ -258,4 +258,13 @@ int stat_lane_step(struct stat_stream *s, struct stat_lane *l, enum stat_lane_ev
 		return stat_lane_hole(s, l, since_ns, ns);
 	}
 	return 0;
+}
+
+int stat_lane_step(struct stat_stream *s, struct stat_lane *l, enum stat_lane_event event,
+		   uint64_t since_ns, uint64_t ns)
+{
+	int err = step(s, l, event, since_ns, ns);
+	if (!l->unsure_first_ns)
+		l->unsure_first_ns = l->pauses.unsure_ns;
+	return err;
 }

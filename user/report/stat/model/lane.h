@@ -67,6 +67,7 @@ struct stat_lane {
 	uint64_t uncovered_ns, lost_until_ns;
 	struct stat_loss lost;
 	uint64_t unseen_inner_ns; /* in spans that have ended since pauses.unsure_ns */
+	uint64_t unsure_first_ns; /* pauses.unsure_ns of its first use */
 	uint64_t minors;	  /* begins of `minor` */
 	uint64_t heap_words, pool_words, large_words; /* last values */
 	uint64_t heap_counted;			      /* its part of the process's heap_sum */

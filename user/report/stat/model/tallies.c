@@ -76,7 +76,7 @@ static void add_orphan(struct stat_lane *l, const struct tally_orphan *o)
 {
 	struct stat_pauses *pauses = &l->process->numbers.pauses;
 	struct stat_phase *ph = &l->process->numbers.phases[o->row];
-	uint64_t since = o->since_ns ? o->since_ns : l->pauses.unsure_ns;
+	uint64_t since = o->since_ns ? o->since_ns : l->unsure_first_ns;
 	uint64_t ns = o->ts > since ? o->ts - since : 0;
 	uint64_t inner = o->inner_ns + (o->earlier_ns > since ? o->earlier_ns - since : 0);
 	uint64_t known = o->earlier_pause_ns > since ? o->earlier_pause_ns - since : 0;
