@@ -37,6 +37,14 @@ ok "$(jq 'if (.cpu_ns - .sampled_ns | fabs) < 0.1 * .cpu_ns then 0 else 1 end' "
 	"time by samples is that of the kernel's clock" || diag "$(jq -c 'del(.sections)' "$TMP/c.json")"
 is "$(jq -r '[.sections[].functions[] | select(.function == "main") | .total.samples] | add > 0' "$TMP/c.json")" true \
 	"callers have a total"
+is "$(jq -c '[.sections[].name, .phases[].name]' "$TMP/c.json")" '["threads","threads"]' "they are in no domain, as the program has none"
+# Programs that are started have a name: one that goes on after the trace, its children, the last one of a shell.
+names() { profile -F 499 -f json -o "$TMP/names.json" --by program "$@" && jq -c '[.sections[].name] | sort' "$TMP/names.json"; }
+is "$(names -- "$TMP/shares" 1)" '["shares"]' "the section of a program is named after it"
+is "$(names -d 500ms -- "$TMP/shares" 1)" '["shares"]' "also if the trace ends before it"
+spin='i=0; while [ $i -lt 200000 ]; do i=$((i + 1)); done'
+is "$(names -- bash -c "($spin) & ($spin) & wait; exec '$TMP/shares' 1")" '["bash","shares"]' \
+	"and its children, and the program that it has become"
 
 # Two of them run, and one is traced.
 "$TMP/shares" 1000 2 &
@@ -61,6 +69,8 @@ for by in phase thread domain program; do
 	is "$(sum "$TMP/by.json")" "$samples $samples" "--by $by: the sections add up"
 done
 is "$("$ebt" profile --json --by thread "$TMP/two.ebt" | jq '.sections | length')" 3 "there is one for each thread"
+is "$("$ebt" profile --json --by domain "$TMP/two.ebt" | jq -c '[.sections[].name]')" "[\"threads of shares ($it)\"]" \
+	"and one of all where there is no domain"
 "$ebt" profile --json-schema >"$TMP/schema"
 is "$(command jq -r --slurpfile s "$TMP/schema" '$s[0] as $schema | '"$(grep -v '^#' tests/stat-schema.jq)" "$TMP"/{c,two,by}.json 2>&1)" "" \
 	"JSON follows the schema that is printed"

@@ -204,7 +204,7 @@ static int trace(struct live *t)
 		return err;
 	err = ring_files_end(t->files);
 	traced_each(t->traced, measure_rings, t);
-	traced_read_usage(t->traced, false);
+	traced_end_usage(t->traced);
 	t->engine->session->run_end = moment_at(now_ns());
 	if (!err)
 		err = pump_stop(t->pump);

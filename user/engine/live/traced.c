@@ -44,8 +44,11 @@ static void begin(struct traced_usage *a, const struct session *s, const struct 
 	if (!stat)
 		return;
 	set_comm(a, stat->comm);
-	if (is_called_like_parent(a, stat->parent))
+	if (is_called_like_parent(a, stat->parent)) {
+		if (stat->parent != getpid())
+			memcpy(a->forked_as, a->comm, sizeof(a->forked_as));
 		*a->comm = 0;
+	}
 	usage_of(a->pid, stat, &u);
 	if (u.start_boot_ns > s->timebase.at[TIMEBASE_BOOTTIME].ns)
 		return; /* all that it will have used is of this run */
@@ -84,8 +87,22 @@ static void traced_usage_restart(struct traced_usage *a, const struct session *s
 static void traced_usage_name(struct traced_usage *a)
 {
 	struct process_stat stat;
+	*a->forked_as = 0;
 	if (!process_read_stat(a->pid, &stat))
 		set_comm(a, stat.comm);
+}
+
+/* The name of one that nothing has named: it has not called exec, or not since that is reported. Its
+ * own may be gone with it. knows_execs: all that are called are reported. */
+static void name_last(struct traced_usage *a, const struct process *p, bool knows_execs)
+{
+	char before[sizeof(a->forked_as)];
+	if (*p->comm || *a->comm || *p->mappings.program)
+		return;
+	memcpy(before, a->forked_as, sizeof(before));
+	traced_usage_name(a);
+	if (!*a->comm && knows_execs)
+		set_comm(a, before);
 }
 
 uint64_t traced_usage_began_ns(const struct traced_usage *a, const struct session *s)
@@ -125,9 +142,10 @@ void traced_usage_note(struct traced_usage *a, struct session *s)
 }
 
 /* The same, of one that has ended, announced or not: a ring of its may be found later. */
-static void traced_usage_end(struct traced_usage *a, struct session *s)
+static void traced_usage_end(struct traced_usage *a, struct session *s, bool knows_execs)
 {
 	struct process *p = processes_at(&s->processes, a->process);
+	name_last(a, p, knows_execs);
 	note(a, p); /* of a zombie the memory is gone, the CPU time is not */
 	p->end = moment_at(now_ns());
 	processes_ended(&s->processes, a->process, clock_ns(CLOCK_BOOTTIME));
@@ -408,7 +426,7 @@ static void note_end(struct traced *t, unsigned i)
 	t->running[i] = t->running[--t->count];
 	t->ended++;
 	publish(t, &(struct process_event){.kind = PROCESS_ENDED, .pid = p->pid, .process = p});
-	traced_usage_end(&p->usage, t->engine->session);
+	traced_usage_end(&p->usage, t->engine->session, t->forks_reported);
 	forget(p);
 }
 
@@ -668,6 +686,16 @@ void traced_read_usage(struct traced *t, bool begin)
 	uint64_t step_ns = t->usage_step_ns + t->count * (uint64_t)USAGE_EACH_NS;
 	t->usage_ns = now_ns() + (t->frugal ? USAGE_FRUGAL : 1) * step_ns;
 	t->usage_step_ns *= t->usage_step_ns < USAGE_MAX_NS ? 2 : 1;
+}
+
+void traced_end_usage(struct traced *t)
+{
+	struct session *s = t->engine->session;
+	for (unsigned i = 0; i < t->count; i++) {
+		struct traced_usage *a = &t->running[i]->usage;
+		name_last(a, processes_at(&s->processes, a->process), t->forks_reported);
+		traced_usage_note(a, s);
+	}
 }
 
 void traced_read_usage_soon(struct traced *t)

@@ -31,6 +31,7 @@ struct traced_usage {
 	pid_t pid;
 	uint32_t process;	     /* its index in the registry */
 	char comm[32];		     /* its name when that was last read */
+	char forked_as[32];	     /* its parent's, until it has called exec; empty: not known */
 	uint64_t user_ns, system_ns; /* that it had used before the run */
 	uint64_t peak_rss_bytes;     /* with its ring; 0: not known */
 };
@@ -142,6 +143,8 @@ unsigned traced_ended(const struct traced *t); /* of all that were ever traced *
  * been used.
  */
 void traced_read_usage(struct traced *t, bool begin);
+/* The last time of those that live at the end of the run. */
+void traced_end_usage(struct traced *t);
 /* Something new is read of a process: scans read usage often for a while. */
 void traced_read_usage_soon(struct traced *t);
 

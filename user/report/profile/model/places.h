@@ -17,6 +17,7 @@ enum {
 	PLACE_MUTATOR = PHASE_ROWS, /* in no phase that stops it */
 	PLACE_SILENT,		    /* in a domain without any event so far */
 	PLACE_OUTSIDE,		    /* in no domain */
+	PLACE_THREADS,		    /* nor is any thread of its process: profile_place() */
 	PLACES,
 };
 

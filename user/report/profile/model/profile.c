@@ -106,6 +106,7 @@ static int count_stack(struct profile_model *m, const struct ebt_event *ev, enum
 	if (!p)
 		return -ENOMEM;
 	uint16_t domain = places_find(&m->places, ev, &place);
+	p->has_domains |= domain != EBT_NO_DOMAIN;
 	c.process = (uint32_t)(p - m->process);
 	if (c.process >= MAX_PROCESSES)
 		c.process = MAX_PROCESSES - 1;
@@ -169,6 +170,7 @@ static int note_event(struct profile_model *m, const struct ebt_event *ev)
 		if (!p)
 			return -ENOMEM;
 		p->has_events = true;
+		p->has_domains |= ev->domain != EBT_NO_DOMAIN;
 	}
 	return places_event(&m->places, ev);
 }
@@ -251,9 +253,10 @@ int profile_model_mark(struct profile_model *m)
 
 unsigned profile_place(const struct profile_model *m, const struct profile_context *c)
 {
-	if (c->place != PLACE_SILENT)
-		return c->place;
-	return m->process[c->process].has_events ? PLACE_MUTATOR : PLACE_SILENT;
+	const struct profile_process *p = &m->process[c->process];
+	if (c->place == PLACE_SILENT && p->has_events)
+		return PLACE_MUTATOR;
+	return c->place == PLACE_OUTSIDE && !p->has_domains ? PLACE_THREADS : c->place;
 }
 
 bool profile_cpu_ns(const struct profile_model *m, uint64_t *ret)

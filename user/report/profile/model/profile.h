@@ -33,7 +33,8 @@ enum profile_time {
 struct profile_process {
 	uint32_t index; /* of the session; PROCESS_UNKNOWN: it is gone */
 	uint32_t pid;
-	bool has_events; /* its runtime emits some */
+	bool has_events;  /* its runtime emits some */
+	bool has_domains; /* one has been seen, by an event or a sample */
 	char comm[32];
 	bool has_cpu;
 	uint64_t cpu_ns; /* by the kernel's account */
@@ -93,7 +94,7 @@ void profile_model_end(struct profile_model *m);
 int profile_model_mark(struct profile_model *m);
 
 /* Where the samples of a context were: PLACE_MUTATOR in place of PLACE_SILENT, if events of the
- * process were seen later. */
+ * process were seen later; PLACE_THREADS in place of PLACE_OUTSIDE, if no domain of it was. */
 unsigned profile_place(const struct profile_model *m, const struct profile_context *c);
 /* CPU time of all processes by the kernel's account. False: not known of all. */
 bool profile_cpu_ns(const struct profile_model *m, uint64_t *ret);

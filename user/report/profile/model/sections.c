@@ -12,9 +12,10 @@ const char *profile_place_name(unsigned place)
 {
 	if (place_is_collector(place))
 		return phases_name(place);
-	return place == PLACE_MUTATOR  ? "mutator"
-	       : place == PLACE_SILENT ? "phase not known"
-				       : "no domain";
+	return place == PLACE_MUTATOR	? "mutator"
+	       : place == PLACE_SILENT	? "phase not known"
+	       : place == PLACE_OUTSIDE ? "no domain"
+					: "threads";
 }
 
 static void name_section(const struct profile_model *m, const struct profile_context *c,
@@ -37,7 +38,8 @@ static void name_section(const struct profile_model *m, const struct profile_con
 		break;
 	case PROFILE_BY_DOMAIN:
 		if (c->key == EBT_NO_DOMAIN)
-			snprintf(ret, PROFILE_NAME_BYTES, "no domain, of %s (%u)", comm, p->pid);
+			snprintf(ret, PROFILE_NAME_BYTES, "%s of %s (%u)",
+				 place == PLACE_THREADS ? "threads" : "no domain,", comm, p->pid);
 		else
 			snprintf(ret, PROFILE_NAME_BYTES, "domain %u of %s (%u)", c->key, comm,
 				 p->pid);

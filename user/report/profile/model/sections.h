@@ -42,7 +42,8 @@ struct profile_function {
 int profile_functions(const struct profile_sections *s, const struct profile_section *of,
 		      struct profile_function **ret, uint32_t *ret_count);
 
-/* The name of a place: "mutator", that of a phase, "phase not known", "no domain". Static. */
+/* The name of a place: "mutator", that of a phase, "phase not known", "no domain", "threads".
+ * Static. */
 const char *profile_place_name(unsigned place);
 
 #endif

@@ -128,6 +128,18 @@ static void test_places(void)
 	sample(2, 0, 70, "main");
 	has("minor 1 1; no domain 1 0; phase not known 1 0; ",
 	    "a thread has the domain of its events; without events of a process no phase is known");
+
+	for (enum profile_by by = PROFILE_BY_DEFAULT; by <= PROFILE_BY_PHASE; by++) {
+		begin(by);
+		phase(2, EBT_NO_DOMAIN, EBT_BEGIN, MINOR);
+		sample(2, EBT_NO_DOMAIN, 70, "main");
+		sample(1, EBT_NO_DOMAIN, 71, "main");
+		sample(1, EBT_NO_DOMAIN, 71, "main");
+		sample(1, 0, 70, "main");
+		has("no domain 2 0; phase not known 1 0; threads 1 0; ",
+		    "a process without a domain has threads, whatever its events; one with some, "
+		    "threads without one");
+	}
 }
 
 static void test_sections(void)
