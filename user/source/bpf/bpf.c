@@ -472,10 +472,10 @@ static int init_records(struct bpf_source *s)
 
 static int new_kernel(struct bpf_source *s)
 {
-	const struct probe_plan *opt = &s->opt;
-	struct bpf_kernel_options kernel = {.plan = opt,
+	struct bpf_kernel_options kernel = {.plan = &s->opt,
 					    .multi = s->counts.multi,
-					    .features = bpf_features_wanted(opt),
+					    .features = bpf_features_wanted(&s->opt),
+					    .rooms = bpf_features_rooms(&s->opt),
 					    .messages = &s->session->messages,
 					    .receive = bpf_records_take,
 					    .ctx = &s->records};

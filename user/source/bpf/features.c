@@ -3,6 +3,11 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <sys/sysinfo.h>
+
+/* 13 kB each. */
+#define ROOMS	  1024
+#define ROOMS_MAX 8192
 
 unsigned bpf_features_wanted(const struct probe_plan *opt)
 {
@@ -28,6 +33,16 @@ unsigned bpf_features_wanted(const struct probe_plan *opt)
 	if (opt->faults)
 		set |= BPF_FEATURE(BPF_FAULTS);
 	return set;
+}
+
+/* Of all processes, for as many threads as there are now, and as many more. */
+uint32_t bpf_features_rooms(const struct probe_plan *opt)
+{
+	struct sysinfo of;
+	if (!opt->offcpu_stacks)
+		return 0;
+	uint32_t n = opt->everyone && !sysinfo(&of) ? 2u * of.procs : ROOMS;
+	return n < ROOMS ? ROOMS : n > ROOMS_MAX ? ROOMS_MAX : n;
 }
 
 /* Without any of these there is nothing to do for the source. */

@@ -12,9 +12,7 @@
 #include "source/bpf/link_keeper.h"
 #include "source/bpf/numberings.h"
 #include "source/bpf/plan.h"
-#include "source/bpf/rooms.h"
 #include "source/bpf/sampler.h"
-#include "source/bpf/shortage.h"
 #include "source/pages/faults.h"
 
 #include <bpf/bpf.h>
@@ -441,21 +439,25 @@ int bpf_kernel_flush_offcpu(struct bpf_kernel *k)
 /* ---- set-up ---- */
 
 /* Room for as many processes as the kernel allows takes memory for those that are there. */
-static int set_sizes(struct bpf_kernel *k, uint32_t rooms)
+static int set_sizes(struct bpf_kernel *k)
 {
-	uint32_t of_each = process_limit(), stacks = rooms ? rooms : 1;
-	struct bpf_map *const map[] = {
-		k->skel->maps.ebt_traced,	k->skel->maps.ebt_ocaml,
-		k->skel->maps.ebt_foreign,	k->skel->maps.ebt_alloc_files,
-		k->skel->maps.ebt_ocaml_allocs, k->skel->maps.ebt_sampled,
-		k->skel->maps.ebt_offcpu_rooms, k->skel->maps.ebt_offcpu_free,
-		k->skel->maps.ebt_cpu_waiters,	k->skel->maps.ebt_channel};
-	const uint32_t size[] = {
-		of_each, of_each, of_each, of_each,	      of_each,
-		of_each, stacks,  stacks,  (uint32_t)k->cpus, (uint32_t)k->opt.plan->ring_bytes};
+	uint32_t of_each = process_limit(), rooms = k->opt.rooms ? k->opt.rooms : 1;
+	const struct {
+		struct bpf_map *map;
+		uint32_t entries;
+	} sizes[] = {{k->skel->maps.ebt_traced, of_each},
+		     {k->skel->maps.ebt_ocaml, of_each},
+		     {k->skel->maps.ebt_foreign, of_each},
+		     {k->skel->maps.ebt_alloc_files, of_each},
+		     {k->skel->maps.ebt_ocaml_allocs, of_each},
+		     {k->skel->maps.ebt_sampled, of_each},
+		     {k->skel->maps.ebt_offcpu_rooms, rooms},
+		     {k->skel->maps.ebt_offcpu_free, rooms},
+		     {k->skel->maps.ebt_cpu_waiters, (uint32_t)k->cpus},
+		     {k->skel->maps.ebt_channel, (uint32_t)k->opt.plan->ring_bytes}};
 	int err = 0;
-	for (size_t i = 0; i < sizeof(map) / sizeof(*map) && !err; i++)
-		err = bpf_map__set_max_entries(map[i], size[i]);
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(*sizes) && !err; i++)
+		err = bpf_map__set_max_entries(sizes[i].map, sizes[i].entries);
 	return err;
 }
 
@@ -531,15 +533,14 @@ static int set_up(struct bpf_kernel *k, unsigned features)
 	bpf_map__set_autocreate(k->skel->maps.ebt_page_calls, has_feature(features, BPF_PAGES));
 	bpf_map__set_autocreate(k->skel->maps.ebt_threads, has_feature(features, BPF_BLAME));
 	bpf_map__set_autocreate(k->skel->maps.ebt_cpu_waiters, has_feature(features, BPF_BLAME));
-	uint32_t rooms = bpf_rooms(k->opt.plan);
-	bpf_map__set_autocreate(k->skel->maps.ebt_offcpu_rooms, rooms);
-	bpf_map__set_autocreate(k->skel->maps.ebt_offcpu_free, rooms);
-	k->skel->rodata->ebt_offcpu_stacks = rooms;
+	bpf_map__set_autocreate(k->skel->maps.ebt_offcpu_rooms, k->opt.rooms);
+	bpf_map__set_autocreate(k->skel->maps.ebt_offcpu_free, k->opt.rooms);
+	k->skel->rodata->ebt_offcpu_stacks = k->opt.rooms;
 	k->skel->rodata->ebt_offcpu_in_pauses =
 		k->opt.plan->offcpu_stacks == OFFCPU_STACKS_IN_PAUSES;
 	k->skel->rodata->ebt_offcpu_min_ns = k->opt.plan->offcpu_min_ns;
 	k->skel->rodata->ebt_offcpu_stack_min_ns = k->opt.plan->offcpu_stack_min_ns;
-	return set_sizes(k, rooms);
+	return set_sizes(k);
 }
 
 /* Descriptors that loading takes. */
@@ -568,7 +569,7 @@ static int load(struct bpf_kernel *k, unsigned features, char *log)
 	int err = set_up(k, features);
 	if (!err)
 		err = ebtrace_bpf__load(k->skel);
-	int shortage = err ? shortage_of_files(count_files(k->skel->obj)) : 0;
+	int shortage = err ? bpf_shortage_of_files(count_files(k->skel->obj)) : 0;
 	err = shortage ? shortage : err;
 	k->features = err ? 0 : features;
 	return err;

@@ -52,6 +52,7 @@ struct bpf_kernel_options {
 	const struct probe_plan *plan;	       /* kept */
 	bool multi;			       /* uprobe_multi links, else perf-event links */
 	unsigned features;		       /* that are wanted */
+	uint32_t rooms;			       /* for stacks of threads that do not run */
 	const struct ebt_stack_choice *stacks; /* with BPF_STACKS: which events get one. Kept */
 	const struct messages *messages;       /* kept */
 	/* Receives a record; < 0: no more of them now. */

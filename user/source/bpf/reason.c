@@ -3,6 +3,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/bpf.h>
 #include <linux/capability.h>
 #include <stdio.h>
@@ -12,6 +13,8 @@
 #include <unistd.h>
 
 #include "base/file.h"
+
+#define FILES_MAX 256 /* descriptors that are tried */
 
 static const char *const cause_names[] = {
 	[BPF_CAUSE_NONE] = "none",
@@ -287,6 +290,18 @@ static void refuse_btf(struct bpf_refusal *r)
 		 "this kernel has no BTF (CONFIG_DEBUG_INFO_BTF, /sys/kernel/btf/vmlinux), which "
 		 "they need");
 	r->err = -ENOTSUP;
+}
+
+int bpf_shortage_of_files(int wanted)
+{
+	int fd[FILES_MAX], n = 0, err = 0;
+	for (; n < wanted && n < FILES_MAX && !err; n += !err) {
+		fd[n] = file_open(AT_FDCWD, "/dev/null", 0);
+		err = fd[n] < 0 ? fd[n] : 0;
+	}
+	while (n)
+		close(fd[--n]);
+	return err == -EMFILE || err == -ENFILE ? err : 0;
 }
 
 /* Ours, or those of the whole machine. */

@@ -73,6 +73,11 @@ void bpf_refuse_version(const struct privilege *p, struct bpf_refusal *ret);
 /* A function of the kernel that is not there, and the release that first has it ("6.2"). */
 void bpf_refuse_missing(const char *what, const char *since, struct bpf_refusal *ret);
 
+/* libbpf reports EINVAL of a map for which there is no descriptor, as it tries again without the
+ * map's types. -EMFILE or -ENFILE if `wanted` descriptors, up to a limit, cannot be had; else
+ * 0. */
+int bpf_shortage_of_files(int wanted);
+
 /* Why processes of other users cannot be read, for which these capabilities (a bit each) are
  * lacking, or are there and not accepted; err 0: none is lacking. */
 void bpf_refuse_others(const struct privilege *p, uint64_t lacking, struct bpf_refusal *ret);
