@@ -291,18 +291,18 @@ static int plan(void *state, bool shared, struct attach_plan *ret)
 {
 	struct file_usdt *u = state;
 	const struct marker_requests *asked = u->env->plan->markers;
-	struct notes notes;
-	int err = notes_read(u->fd, NULL, &notes);
+	const struct known_file *known;
+	int err = known_notes_read(&u->env->notes, u->fd, &known);
 	if (err)
 		return err == -ENOEXEC || err == -EBADMSG ? 0 : err;
 	if (shared)
 		err = count_foreign(u->env, &ret->key);
-	uint32_t sites = count_sites(asked, &notes);
+	uint32_t sites = count_sites(asked, &known->notes);
 	/* Each request may have the same marker. */
 	struct planning p = {.slot = shared ? EBT_USDT_SHARED | ret->key : u->slot,
 			     .of = u,
 			     .file = {.fd = u->fd, .path = u->path},
-			     .notes = &notes,
+			     .notes = &known->notes,
 			     .room = sites * asked->count};
 	p.site = calloc(p.room + 1u, sizeof(*p.site));
 	if (!p.site)
@@ -314,7 +314,6 @@ static int plan(void *state, bool shared, struct attach_plan *ret)
 	elf_close(p.elf);
 	site_callers_close(&p.file);
 	map_done(&p.reported);
-	notes_done(&notes);
 	ret->site = p.site;
 	ret->sites = p.sites;
 	u->reports = false;
