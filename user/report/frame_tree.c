@@ -43,17 +43,21 @@ static uint32_t add_label(struct frame_tree *t, const char *text)
 	return t->labels++;
 }
 
-int frame_tree_init(struct frame_tree *t, const struct session *s)
+int frame_tree_init_named(struct frame_tree *t, const struct strings *strings)
 {
-	*t = (struct frame_tree){.session = s, .strings = s->strings};
-	int err = display_names_new(s->strings, &t->names);
-	if (err)
-		return err;
+	*t = (struct frame_tree){.strings = strings};
 	/* Entries 0: as the result of a function their index means "no memory". */
 	add_label(t, "");
 	if (t->labels)
 		add_node(t, 0, 0);
 	return t->nodes ? 0 : -ENOMEM;
+}
+
+int frame_tree_init(struct frame_tree *t, const struct session *s)
+{
+	int err = frame_tree_init_named(t, s->strings);
+	t->session = s;
+	return err ? err : display_names_new(s->strings, &t->names);
 }
 
 void frame_tree_done(struct frame_tree *t)
@@ -67,16 +71,20 @@ void frame_tree_done(struct frame_tree *t)
 	map_done(&t->label_of);
 }
 
-static uint32_t label_of_string(struct frame_tree *t, uint32_t name)
+static uint32_t label_of_shown(struct frame_tree *t, uint32_t string)
 {
-	uint32_t string = display_name(t->names, name);
 	uint64_t *known = map_put(&t->label_of, string);
 	if (!known)
 		return 0;
 	if (!*known)
-		*known = add_label(t, string ? strings_text(t->session->strings, string)
-					     : FRAME_TREE_UNKNOWN);
+		*known = add_label(t,
+				   string ? strings_text(t->strings, string) : FRAME_TREE_UNKNOWN);
 	return (uint32_t)*known;
+}
+
+static uint32_t label_of_string(struct frame_tree *t, uint32_t name)
+{
+	return label_of_shown(t, display_name(t->names, name));
 }
 
 static uint32_t label_of_address(struct frame_tree *t, const struct frame *f)
@@ -102,18 +110,35 @@ static uint32_t label_of(struct frame_tree *t, uint32_t frame, const struct fram
 	return t->frame_label[frame];
 }
 
-/* The node of a function below `parent`, or the one of its outermost call. 0: no memory. */
-static uint32_t push(struct frame_tree *t, uint32_t parent, uint32_t label)
+/* 0: no memory. */
+static uint32_t child_of(struct frame_tree *t, uint32_t parent, uint32_t label)
 {
-	if (t->keeps_recursion ? t->node[parent].label == label : t->label[label].on_path)
-		return parent;
 	uint64_t *known = map_put(&t->child_of, (uint64_t)parent << 32 | label);
 	if (!known)
 		return 0;
 	if (!*known)
 		*known = add_node(t, parent, label);
-	t->label[label].on_path = true;
 	return (uint32_t)*known;
+}
+
+/* The node of a function below `parent`, or the one of its outermost call. 0: no memory. */
+static uint32_t push(struct frame_tree *t, uint32_t parent, uint32_t label)
+{
+	if (t->keeps_recursion ? t->node[parent].label == label : t->label[label].on_path)
+		return parent;
+	t->label[label].on_path = true;
+	return child_of(t, parent, label);
+}
+
+uint32_t frame_tree_root(struct frame_tree *t)
+{
+	return add_node(t, 0, 0);
+}
+
+uint32_t frame_tree_child(struct frame_tree *t, uint32_t parent, uint32_t name)
+{
+	uint32_t label = label_of_shown(t, name);
+	return label ? child_of(t, parent, label) : 0;
 }
 
 /* Enters a stack; its parent has been entered. 0: no memory. */

@@ -68,6 +68,9 @@ struct frame_tree_value {
 /* Keeps `s`. The stacks added must be held until done(). 0 or -ENOMEM, and done() follows
  * either. */
 int frame_tree_init(struct frame_tree *t, const struct session *s);
+/* A tree that the caller makes of names, strings of `strings`: it adds roots and children, and sets
+ * the values of nodes but for the totals. As frame_tree_init(). */
+int frame_tree_init_named(struct frame_tree *t, const struct strings *strings);
 void frame_tree_done(struct frame_tree *t); /* also of zeroed memory */
 /*
  * Makes a separate tree from values; several of them may be of the same stack. Its root is
@@ -75,8 +78,12 @@ void frame_tree_done(struct frame_tree *t); /* also of zeroed memory */
  */
 int frame_tree_add(struct frame_tree *t, const struct frame_tree_value *value, size_t n,
 		   uint32_t *ret_root);
-/* Sums up the totals and puts siblings in the order of their names, by bytes; once, after the last
- * frame_tree_add(). 0 or -ENOMEM. */
+/* A root more, and the child with this name, which is added if there is none. 0: no memory, and then
+ * only done() may follow. */
+uint32_t frame_tree_root(struct frame_tree *t);
+uint32_t frame_tree_child(struct frame_tree *t, uint32_t parent, uint32_t name);
+/* Sums up the totals and puts siblings in the order of their names, by bytes; once, after all
+ * values are there. 0 or -ENOMEM. */
 int frame_tree_sort(struct frame_tree *t);
 
 /* The name of a node that is not a root. */

@@ -222,6 +222,34 @@ static void test_deep(void)
 	frame_tree_done(&t);
 }
 
+static uint32_t put_name(const char *name)
+{
+	return strings_put(session->strings, name, strlen(name));
+}
+
+static void test_named(void)
+{
+	struct frame_tree t;
+	if (frame_tree_init_named(&t, session->strings))
+		exit(1);
+	uint32_t root = frame_tree_root(&t), other = frame_tree_root(&t);
+	uint32_t b = frame_tree_child(&t, root, put_name("b"));
+	uint32_t a = frame_tree_child(&t, root, put_name("a"));
+	uint32_t in_a = frame_tree_child(&t, a, put_name("a"));
+	ok(root && other && b && in_a && in_a != a &&
+		   frame_tree_child(&t, root, put_name("b")) == b,
+	   "a name has one node below each node");
+	t.node[root].self = 1;
+	t.node[b].self = 2;
+	t.node[in_a].self = 4;
+	ok(!frame_tree_sort(&t) && t.node[root].total == 7 && t.node[a].total == 4 &&
+		   !t.node[other].total,
+	   "a tree that is made of names has sums");
+	ok(t.node[root].child == a && t.node[a].next == b && !t.node[other].child,
+	   "and siblings in order");
+	frame_tree_done(&t);
+}
+
 int main(void)
 {
 	if (session_new(&session))
@@ -229,6 +257,7 @@ int main(void)
 	test_shape();
 	test_model();
 	test_deep();
+	test_named();
 	session_free(session);
 	return tap_done();
 }

@@ -12,16 +12,7 @@ int profile_diff_init(struct profile_diff *d)
 {
 	*d = (struct profile_diff){0};
 	int err = strings_new(&d->strings);
-	d->tree.strings = d->strings;
-	/* Entries 0 of nodes and labels: none. */
-	if (!err && (!array_reserve(d->tree.label, d->tree.label_cap, 0) ||
-		     !array_reserve(d->tree.node, d->tree.node_cap, 0)))
-		err = -ENOMEM;
-	if (err)
-		return err;
-	d->tree.label[d->tree.labels++] = (struct frame_tree_label){.text = ""};
-	d->tree.node[d->tree.nodes++] = (struct frame_tree_node){0};
-	return 0;
+	return err ? err : frame_tree_init_named(&d->tree, d->strings);
 }
 
 void profile_diff_done(struct profile_diff *d)
@@ -31,8 +22,6 @@ void profile_diff_done(struct profile_diff *d)
 	free(d->function);
 	free(d->node);
 	map_done(&d->function_of);
-	map_done(&d->label_of);
-	map_done(&d->child_of);
 	strings_free(d->strings);
 	*d = (struct profile_diff){0};
 }
@@ -50,50 +39,10 @@ static void add_pair(struct profile_pair *to, unsigned side, uint64_t samples)
 
 /* ---- the tree ---- */
 
-/* 0: no memory. */
-static uint32_t label_of(struct profile_diff *d, const char *text)
+/* What a node has of both sides. NULL: no memory. */
+static struct profile_diff_node *sides_of(struct profile_diff *d, uint32_t node)
 {
-	struct frame_tree *t = &d->tree;
-	uint32_t string = put_text(d, text);
-	uint64_t *known = string ? map_put(&d->label_of, string) : NULL;
-	if (!known)
-		return 0;
-	if (*known)
-		return (uint32_t)*known;
-	if (!array_reserve(t->label, t->label_cap, t->labels)) {
-		map_delete(&d->label_of, string);
-		return 0;
-	}
-	t->label[t->labels] = (struct frame_tree_label){.text = strings_text(d->strings, string)};
-	*known = t->labels;
-	return t->labels++;
-}
-
-/* A node more, or a root, which has no label. 0: no memory. */
-static uint32_t add_node(struct profile_diff *d, uint32_t parent, uint32_t label)
-{
-	struct frame_tree *t = &d->tree;
-	if (!array_reserve(t->node, t->node_cap, t->nodes) ||
-	    !array_room(d->node, d->node_room, t->nodes))
-		return 0;
-	t->node[t->nodes] = (struct frame_tree_node){.label = label, .parent = parent};
-	d->node[t->nodes] = (struct profile_diff_node){0};
-	return t->nodes++;
-}
-
-/* 0: no memory. */
-static uint32_t child_of(struct profile_diff *d, uint32_t parent, const char *name)
-{
-	uint32_t label = label_of(d, name);
-	uint64_t key = (uint64_t)parent << 32 | label;
-	uint64_t *known = label ? map_put(&d->child_of, key) : NULL;
-	if (!known)
-		return 0;
-	if (!*known && !(*known = add_node(d, parent, label))) {
-		map_delete(&d->child_of, key);
-		return 0;
-	}
-	return (uint32_t)*known;
+	return array_room(d->node, d->node_room, node) ? &d->node[node] : NULL;
 }
 
 static int add_node_values(struct profile_diff *d, unsigned side, const struct frame_tree *t,
@@ -102,8 +51,11 @@ static int add_node_values(struct profile_diff *d, unsigned side, const struct f
 	const struct frame_tree_node *n = &t->node[from];
 	const char *file = n->file ? strings_text(t->strings, n->file) : NULL;
 	struct frame_tree_node *mine = &d->tree.node[to];
-	add_pair(&d->node[to].self, side, n->self);
-	add_pair(&d->node[to].total, side, n->total);
+	struct profile_diff_node *sides = sides_of(d, to);
+	if (!sides)
+		return -ENOMEM;
+	add_pair(&sides->self, side, n->self);
+	add_pair(&sides->total, side, n->total);
 	if (!file)
 		return 0;
 	mine->file = put_text(d, file);
@@ -120,7 +72,8 @@ static int add_tree(struct profile_diff *d, unsigned side, const struct frame_tr
 	to[root] = to_root;
 	int err = add_node_values(d, side, t, root, to_root);
 	for (uint32_t n = root; !err && (n = frame_tree_next(t, root, n));) {
-		to[n] = child_of(d, to[t->node[n].parent], frame_tree_name(t, n));
+		uint32_t name = put_text(d, frame_tree_name(t, n));
+		to[n] = name ? frame_tree_child(&d->tree, to[t->node[n].parent], name) : 0;
 		err = to[n] ? add_node_values(d, side, t, n, to[n]) : -ENOMEM;
 	}
 	return err;
@@ -136,7 +89,7 @@ static uint32_t section_of(struct profile_diff *d, const char *name)
 		i++;
 	if (i < d->sections)
 		return i;
-	uint32_t root = add_node(d, 0, 0);
+	uint32_t root = frame_tree_root(&d->tree);
 	if (!root || !array_reserve(d->section, d->section_room, d->sections))
 		return UINT32_MAX;
 	d->section[i] = (struct profile_diff_section){.root = root};
@@ -247,36 +200,13 @@ static uint64_t weight_of(const struct profile_diff *d, const struct profile_pai
 	return sum;
 }
 
-/* By name, the last one first, so that each becomes the first of its siblings in turn. */
-static int last_name_first(const void *x, const void *y, void *ctx)
-{
-	const struct frame_tree *t = ctx;
-	uint32_t a = *(const uint32_t *)x, b = *(const uint32_t *)y;
-	int order = strcmp(frame_tree_name(t, b), frame_tree_name(t, a));
-	return order ? order : a < b ? 1 : -1;
-}
-
 static int finish_tree(struct profile_diff *d)
 {
 	struct frame_tree *t = &d->tree;
-	uint32_t *order = malloc(t->nodes * sizeof(*order)), count = 0;
-	if (!order)
-		return -ENOMEM;
-	for (uint32_t i = 1; i < t->nodes; i++) {
+	/* The last node has been added with its sides, and so the others have memory for theirs. */
+	for (uint32_t i = 1; i < t->nodes; i++)
 		t->node[i].self = weight_of(d, &d->node[i].self);
-		t->node[i].total = weight_of(d, &d->node[i].total);
-		if (t->node[i].label)
-			order[count++] = i;
-	}
-	if (count)
-		qsort_r(order, count, sizeof(*order), last_name_first, t);
-	for (uint32_t i = 0; i < count; i++) {
-		struct frame_tree_node *n = &t->node[order[i]];
-		n->next = t->node[n->parent].child;
-		t->node[n->parent].child = order[i];
-	}
-	free(order);
-	return 0;
+	return frame_tree_sort(t);
 }
 
 /* By the change, then by the name, so that the order is that of no hash table. */

@@ -73,8 +73,6 @@ struct profile_diff {
 	/* Private. */
 	uint32_t section_room, function_room, node_room;
 	struct map function_of; /* section and name → function + 1 */
-	struct map label_of;	/* string → label */
-	struct map child_of;	/* parent and label → node */
 };
 
 /* Done follows init() in any case. 0 or -ENOMEM, as are the next two. */
