@@ -12,8 +12,6 @@
 #include "report/folded.h"
 #include "report/text.h"
 
-#define NO_STACK "[no stack]"
-
 /* Of flame.css: a share grew, and by more than half of the larger one; it shrank. */
 enum { GREW = 0, GREW_MUCH = 23, SHRANK = 14, SHRANK_MUCH = 15 };
 
@@ -42,7 +40,7 @@ static int put_section(struct folded *out, struct profile_diff *d,
 		       const struct profile_diff_section *s)
 {
 	if (folded_put(out, &d->tree, s->root, s->name, 1)) {
-		report_print(out->out, "%s;" NO_STACK, s->name);
+		report_print(out->out, "%s;" PROFILE_NO_STACK, s->name);
 		put_samples(d, s->root, out->out);
 		buf_puts(out->out, "\n");
 	}

@@ -12,8 +12,6 @@
 #include "report/proportion.h"
 #include "report/text.h"
 
-#define NO_STACK "[no stack]"
-
 int profile_folded(struct buf *b, const struct profile_view *v)
 {
 	struct folded out;
@@ -23,7 +21,7 @@ int profile_folded(struct buf *b, const struct profile_view *v)
 		const struct profile_section *of = &s->section[i];
 		uint64_t bare = folded_put(&out, &s->tree, of->root, of->name, 1);
 		if (bare)
-			report_print(b, "%s;" NO_STACK " %" PRIu64 "\n", of->name, bare);
+			report_print(b, "%s;" PROFILE_NO_STACK " %" PRIu64 "\n", of->name, bare);
 		err = folded_error(&out);
 	}
 	folded_done(&out);

@@ -45,8 +45,17 @@ int profile_folded(struct buf *b, const struct profile_view *v);
 int profile_svg(struct buf *b, const struct profile_view *v);
 int profile_pprof(struct buf *b, const struct profile_view *v);
 
-/* A function with its position, and the end of the line. */
-void profile_put_name(struct buf *b, const struct profile_function *f);
+#define PROFILE_NO_STACK "[no stack]" /* what has none, in pictures and folded stacks */
+
+/* The line of how stacks end. title: "Stacks"; unknown: what is printed of ends without a kind. */
+void profile_put_ends(struct buf *b, const char *title, const char *unknown,
+		      const uint64_t ends[KINDS_SAMPLE_ENDS + 1]);
+/* Prints a part of all samples, or of another weight. */
+typedef void profile_put_share(struct buf *b, uint64_t part, uint64_t whole);
+/* The functions of a section, below `head`, with their shares of `whole`. 0 or -ENOMEM. */
+int profile_put_functions(struct buf *b, const struct profile_view *v,
+			  const struct profile_section *of, const char *head, uint64_t whole,
+			  profile_put_share *put_share);
 /* "off_cpu", "wall", "on_cpu". Static. */
 const char *profile_time_name(enum profile_time time);
 /* For profiles of time, in place of the two above. */

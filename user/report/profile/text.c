@@ -23,13 +23,16 @@ static struct share_text share_text(uint64_t part, uint64_t whole)
 	return t;
 }
 
-static void put_ends(struct buf *b, const struct profile_model *m)
+void profile_put_ends(struct buf *b, const char *title, const char *unknown,
+		      const uint64_t ends[KINDS_SAMPLE_ENDS + 1])
 {
-	report_print(b, "Stacks: %" PRIu64 " whole", m->ends[EBT_SAMPLE_WHOLE]);
-	for (unsigned i = EBT_SAMPLE_WHOLE + 1; i <= KINDS_SAMPLE_ENDS; i++)
-		if (m->ends[i])
-			report_print(b, "; %" PRIu64 " %s: %s", m->ends[i],
-				     kinds_sample_end_name(i), kinds_sample_end_help(i));
+	report_print(b, "%s: %" PRIu64 " whole", title, ends[EBT_SAMPLE_WHOLE]);
+	for (unsigned i = EBT_SAMPLE_WHOLE + 1; i < KINDS_SAMPLE_ENDS; i++)
+		if (ends[i])
+			report_print(b, "; %" PRIu64 " %s: %s", ends[i], kinds_sample_end_name(i),
+				     kinds_sample_end_help(i));
+	if (ends[KINDS_SAMPLE_ENDS])
+		report_print(b, "; %" PRIu64 " %s", ends[KINDS_SAMPLE_ENDS], unknown);
 	buf_puts(b, "\n");
 }
 
@@ -53,7 +56,7 @@ static void put_head(struct buf *b, const struct profile_view *v)
 			     m->unasked, plural(m->unasked));
 	if (!m->samples)
 		return;
-	put_ends(b, m);
+	profile_put_ends(b, "Stacks", "unknown: unknown", m->ends);
 	if (m->kernel)
 		report_print(b, "In the kernel: %s\n", share_text(m->kernel, m->samples).text);
 }
@@ -77,7 +80,7 @@ static void put_phases(struct buf *b, const struct profile_model *m)
 	}
 }
 
-void profile_put_name(struct buf *b, const struct profile_function *f)
+static void put_name(struct buf *b, const struct profile_function *f)
 {
 	report_put_text(b, f->name);
 	if (f->file) {
@@ -91,15 +94,9 @@ void profile_put_name(struct buf *b, const struct profile_function *f)
 	buf_puts(b, "\n");
 }
 
-static void put_function(struct buf *b, const struct profile_function *f, uint64_t samples)
-{
-	report_print(b, "%-22s ", share_text(f->self, samples).text);
-	report_print(b, "%-22s ", share_text(f->total, samples).text);
-	profile_put_name(b, f);
-}
-
-static int put_functions(struct buf *b, const struct profile_view *v,
-			 const struct profile_section *of)
+int profile_put_functions(struct buf *b, const struct profile_view *v,
+			  const struct profile_section *of, const char *head, uint64_t whole,
+			  profile_put_share *put_share)
 {
 	struct profile_function *f;
 	uint32_t count, top = v->opt.top ? v->opt.top : PROFILE_TOP;
@@ -107,13 +104,21 @@ static int put_functions(struct buf *b, const struct profile_view *v,
 	if (err)
 		return err;
 	if (count)
-		buf_puts(b, "  SELF                   TOTAL                 FUNCTION\n");
-	for (uint32_t i = 0; i < count && i < top; i++)
-		put_function(b, &f[i], v->model->samples);
+		report_print(b, "%s\n", head);
+	for (uint32_t i = 0; i < count && i < top; i++) {
+		put_share(b, f[i].self, whole);
+		put_share(b, f[i].total, whole);
+		put_name(b, &f[i]);
+	}
 	if (count > top)
 		report_print(b, "(%" PRIu32 " more; --top N shows more)\n", count - top);
 	free(f);
 	return 0;
+}
+
+static void put_share(struct buf *b, uint64_t part, uint64_t whole)
+{
+	report_print(b, "%-22s ", share_text(part, whole).text);
 }
 
 static int put_section(struct buf *b, const struct profile_view *v,
@@ -130,7 +135,9 @@ static int put_section(struct buf *b, const struct profile_view *v,
 	buf_puts(b, "\n");
 	if (m->by == PROFILE_BY_DEFAULT && of->collector)
 		put_phases(b, m);
-	return put_functions(b, v, of);
+	return profile_put_functions(b, v, of,
+				     "  SELF                   TOTAL                 FUNCTION",
+				     m->samples, put_share);
 }
 
 int profile_text(struct buf *b, const struct profile_view *v)

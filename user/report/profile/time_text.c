@@ -4,7 +4,6 @@
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "base/plural.h"
 #include "report/text.h"
@@ -47,21 +46,9 @@ static void put_blocks(struct buf *b, const struct waits *w)
 			     time_text(w->open_ns).text);
 }
 
-static void put_ends(struct buf *b, const char *of, const uint64_t ends[KINDS_SAMPLE_ENDS + 1])
-{
-	report_print(b, "Stacks of %s: %" PRIu64 " whole", of, ends[EBT_SAMPLE_WHOLE]);
-	for (unsigned i = EBT_SAMPLE_WHOLE + 1; i < KINDS_SAMPLE_ENDS; i++)
-		if (ends[i])
-			report_print(b, "; %" PRIu64 " %s: %s", ends[i], kinds_sample_end_name(i),
-				     kinds_sample_end_help(i));
-	if (ends[KINDS_SAMPLE_ENDS])
-		report_print(b, "; %" PRIu64 " not kept: tracing began later, or had no room",
-			     ends[KINDS_SAMPLE_ENDS]);
-	buf_puts(b, "\n");
-}
-
 static void put_head(struct buf *b, const struct profile_view *v)
 {
+	static const char not_kept[] = "not kept: tracing began later, or had no room";
 	const struct profile_model *m = v->model;
 	report_print(b, "%s of threads in %s\n", time_text(m->weight).text,
 		     time_text(v->elapsed_ns).text);
@@ -70,9 +57,9 @@ static void put_head(struct buf *b, const struct profile_view *v)
 	put_blocks(b, &m->waits);
 	report_put_loss(b, v->session);
 	if (m->samples)
-		put_ends(b, "samples", m->ends);
+		profile_put_ends(b, "Stacks of samples", not_kept, m->ends);
 	if (m->waits.blocks)
-		put_ends(b, "blocks", m->waits.ends);
+		profile_put_ends(b, "Stacks of blocks", not_kept, m->waits.ends);
 }
 
 /* ---- what was waited for ---- */
@@ -139,11 +126,6 @@ static void put_share(struct buf *b, uint64_t ns, uint64_t whole)
 static int put_section(struct buf *b, const struct profile_view *v,
 		       const struct profile_section *of)
 {
-	struct profile_function *f;
-	uint32_t count, top = v->opt.top ? v->opt.top : PROFILE_TOP;
-	int err = profile_functions(v->sections, of, &f, &count);
-	if (err)
-		return err;
 	buf_puts(b, "\n");
 	report_put_text(b, of->name);
 	report_print(b, ": %s, %.1f %%", time_text(of->samples).text,
@@ -151,17 +133,9 @@ static int put_section(struct buf *b, const struct profile_view *v,
 	if (of->collector && of->collector < of->samples)
 		report_print(b, ", %s of it in the collector", time_text(of->collector).text);
 	buf_puts(b, "\n");
-	if (count)
-		buf_puts(b, "        SELF                 TOTAL          FUNCTION\n");
-	for (uint32_t i = 0; i < count && i < top; i++) {
-		put_share(b, f[i].self, v->model->weight);
-		put_share(b, f[i].total, v->model->weight);
-		profile_put_name(b, &f[i]);
-	}
-	if (count > top)
-		report_print(b, "(%" PRIu32 " more; --top N shows more)\n", count - top);
-	free(f);
-	return 0;
+	return profile_put_functions(b, v, of,
+				     "        SELF                 TOTAL          FUNCTION",
+				     v->model->weight, put_share);
 }
 
 int profile_time_text(struct buf *b, const struct profile_view *v)
