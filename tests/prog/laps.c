@@ -20,25 +20,12 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
+
+#include "tests/prog/work.h"
 
 static double seconds;
 static int is_new, request, reply, flush;
 
-static double cpu_seconds(void)
-{
-	struct timespec t;
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
-}
-
-#define WORK(name)                                                                   \
-	static __attribute__((noipa)) uint64_t name(uint64_t x, unsigned n)          \
-	{                                                                            \
-		for (unsigned i = 0; i < n; i++)                                     \
-			x = x * 6364136223846793005ull + 1442695040888963407ull + i; \
-		return x;                                                            \
-	}
 WORK(parse)
 WORK(query)
 WORK(cache)

@@ -8,7 +8,8 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
+
+#include "tests/prog/work.h"
 
 #define MAX_THREADS 64
 
@@ -16,13 +17,6 @@ struct pauser {
 	pthread_t thread;
 	uint64_t until_ns, count, longest_ns;
 };
-
-static uint64_t now_ns(void)
-{
-	struct timespec t;
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
 
 static void *run(void *arg)
 {

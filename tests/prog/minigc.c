@@ -34,8 +34,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
+
+#include "tests/prog/work.h"
 
 struct options {
 	int threads;
@@ -69,13 +70,6 @@ static void on_signal(int sig)
 		/* the pipe is full: whoever waits will wake up anyhow */
 	}
 	errno = err;
-}
-
-static uint64_t now_ns(void)
-{
-	struct timespec t;
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
 /* True when this domain has done its share; adds what it passed since `*told` to the total. */

@@ -22,8 +22,9 @@
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
+
+#include "tests/prog/work.h"
 
 #define ROUNDS	    40
 #define FILE_BYTES  (16u << 20)
@@ -50,13 +51,6 @@ struct counters {
 #endif
 
 static const char *path;
-
-static uint64_t clock_ns(clockid_t clock)
-{
-	struct timespec t;
-	clock_gettime(clock, &t);
-	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
-}
 
 static void count(struct counters *c)
 {

@@ -9,7 +9,8 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
+
+#include "tests/prog/work.h"
 
 struct pause {
 	uint64_t least_ns, most_ns;
@@ -21,13 +22,6 @@ struct pauser {
 	uint32_t seed;
 	struct pause *pauses;
 };
-
-static uint64_t now_ns(void)
-{
-	struct timespec t;
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
 
 static void spend(uint64_t ns)
 {

@@ -6,26 +6,13 @@
 #include <pthread.h>
 #include <stdint.h>
 #include <stdlib.h>
-#include <time.h>
+
+#include "tests/prog/work.h"
 
 #define ROUNDS 100 /* between two looks at the clock */
 
 static double seconds;
 
-static double cpu_seconds(void)
-{
-	struct timespec t;
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
-}
-
-#define WORK(name)                                                                   \
-	static __attribute__((noipa)) uint64_t name(uint64_t x, unsigned n)          \
-	{                                                                            \
-		for (unsigned i = 0; i < n; i++)                                     \
-			x = x * 6364136223846793005ull + 1442695040888963407ull + i; \
-		return x;                                                            \
-	}
 WORK(ten)
 WORK(twenty)
 WORK(thirty)
