@@ -66,6 +66,13 @@ __attribute__((unused)) static uint64_t bpf_get_attach_cookie(void *ctx)
 	return kernel.cookie;
 }
 
+__attribute__((unused)) static long bpf_probe_read_kernel(void *dst, uint32_t size,
+							  const void *from)
+{
+	memcpy(dst, from, size);
+	return 0;
+}
+
 static uint64_t bpf_get_current_pid_tgid(void)
 {
 	return 77ull << 32 | THREAD;

@@ -2,49 +2,7 @@
 /* The program behind the markers of sampled allocations, bpf/alloc.bpf.c, as a user program with
  * helpers of our own: where it finds arguments, and what is in its records. */
 #include "tests/tap.h"
-#include "tests/unit/bpf_helpers.h"
-
-struct pt_regs {
-	union {
-		uint64_t word[32];
-		struct {
-			uint64_t di, si, dx, r10, cx, r8, r9, ip, sp, bp, ax;
-		};
-	};
-};
-
-struct ebt_alloc_file;
-
-#define KEY  9u
-#define SLOT 5u
-
-static struct ebt_alloc_file *found; /* in the map of files, by KEY */
-
-static long bpf_probe_read_kernel(void *dst, uint32_t size, const void *from)
-{
-	memcpy(dst, from, size);
-	return 0;
-}
-
-static void *bpf_map_lookup_elem(void *map, const uint32_t *key)
-{
-	(void)map;
-	return *key == KEY ? found : NULL;
-}
-
-static long bpf_loop(uint32_t count, long (*fn)(uint32_t, void *), void *ctx, uint64_t flags)
-{
-	uint32_t i = 0;
-	(void)flags;
-	while (i < count && !fn(i, ctx))
-		i++;
-	return i;
-}
-
-static uint64_t bpf_ktime_get_ns(void)
-{
-	return 123456789;
-}
+#include "tests/unit/bpf_site.h"
 
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wconversion"
@@ -157,7 +115,7 @@ static void test_records(void)
 						 .size = sizeof(struct c_stack_walk),
 						 .cpu = CPU,
 						 .tid = THREAD},
-					.ts = 123456789,
+					.ts = NOW,
 					.arg = {77}};
 	const struct ebt_alloc_record *rec = hit(KEY, 0);
 	ok(rec && !memcmp(rec, &want, sizeof(want)),

@@ -160,12 +160,6 @@ static long bpf_ringbuf_output(void *map, const void *data, uint64_t size, uint6
 	return 0;
 }
 
-static long bpf_probe_read_kernel(void *dst, uint32_t size, const void *from)
-{
-	memcpy(dst, from, size);
-	return 0;
-}
-
 #define const /* the test sets them, where the tracer does it before it loads the programs */
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wconversion"

@@ -2,29 +2,7 @@
 /* The program of the user's markers, bpf/usdt.bpf.c, as a user program with helpers of our own:
  * what is in its records. Where it finds arguments is shown by test_bpf_alloc.c. */
 #include "tests/tap.h"
-#include "tests/unit/bpf_helpers.h"
-
-struct pt_regs {
-	union {
-		uint64_t word[64];
-		struct {
-			uint64_t di, si, dx, r10, cx, r8, r9, ip, sp, bp, ax;
-		};
-	};
-};
-
-struct ebt_usdt_spec;
-
-#define KEY  9u
-#define SLOT 5u
-
-static struct ebt_usdt_spec *found; /* in the map, by KEY */
-
-static long bpf_probe_read_kernel(void *dst, uint32_t size, const void *from)
-{
-	memcpy(dst, from, size);
-	return 0;
-}
+#include "tests/unit/bpf_site.h"
 
 static long bpf_probe_read_user_str(void *dst, uint32_t size, const void *from)
 {
@@ -34,26 +12,6 @@ static long bpf_probe_read_user_str(void *dst, uint32_t size, const void *from)
 	memcpy(dst, from, n);
 	((char *)dst)[n] = 0;
 	return (long)n + 1;
-}
-
-static void *bpf_map_lookup_elem(void *map, const uint32_t *key)
-{
-	(void)map;
-	return *key == KEY ? found : NULL;
-}
-
-static long bpf_loop(uint32_t count, long (*fn)(uint32_t, void *), void *ctx, uint64_t flags)
-{
-	uint32_t i = 0;
-	(void)flags;
-	while (i < count && !fn(i, ctx))
-		i++;
-	return i;
-}
-
-static uint64_t bpf_ktime_get_ns(void)
-{
-	return 123456789;
 }
 
 #pragma GCC diagnostic push
@@ -102,7 +60,7 @@ static void test_records(void)
 						.site = EBT_SPAN_BEGIN,
 						.cpu = CPU,
 						.tid = THREAD},
-				       .ts = 123456789,
+				       .ts = NOW,
 				       .request = 3,
 				       .spec = KEY,
 				       .args = 2,
