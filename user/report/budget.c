@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "report/budget.h"
 
-#define LEVELS "{\"enum\":[\"events\",\"rings\",\"counts\"]}"
+#define FIRST_LEVEL(word) "\"" #word "\""
+#define NEXT_LEVEL(word)  ",\"" #word "\""
+#define LEVELS		  "{\"enum\":[" BUDGET_LEVEL_WORDS(FIRST_LEVEL, NEXT_LEVEL) "]}"
 
 const struct schema_key budget_keys[] = {{"level", LEVELS},
 					 {"changes", SCHEMA_COUNT},

@@ -9,10 +9,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* What is recorded, by level: the words of reports, the highest level first. */
+#define BUDGET_LEVEL_WORDS(first, next) first(events) next(rings) next(counts)
+
 struct budget_state {
-	const char *level; /* what is recorded: "events", "rings" or "counts"; NULL: no budget */
-	uint64_t changes;  /* of the level */
-	double cpu_limit;  /* of one CPU, 0.05 are 5 %; 0: none */
+	const char *level;	     /* one of these words; NULL: no budget */
+	uint64_t changes;	     /* of the level */
+	double cpu_limit;	     /* of one CPU, 0.05 are 5 %; 0: none */
 	uint64_t memory_limit_bytes; /* 0: none */
 	bool measured;		     /* the costs are known */
 	double tracer_cpu, probes_cpu;

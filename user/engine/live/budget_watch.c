@@ -27,11 +27,11 @@ static const char *const levels[BUDGET_LEVELS] = {
 	[EBT_LEVEL_COUNTS] = "events are counted, not recorded: they are lost",
 };
 
-static const char *const names[BUDGET_LEVELS] = {
-	[EBT_LEVEL_EVENTS] = "events",
-	[EBT_LEVEL_RINGS] = "rings",
-	[EBT_LEVEL_COUNTS] = "counts",
-};
+#define WORD(word) #word,
+static const char *const names[] = {BUDGET_LEVEL_WORDS(WORD, WORD)};
+_Static_assert(sizeof(names) == BUDGET_LEVELS * sizeof(*names) && EBT_LEVEL_EVENTS == 0 &&
+		       EBT_LEVEL_COUNTS == BUDGET_LEVELS - 1,
+	       "a word for each level");
 
 struct reading {
 	uint64_t cpu_ns, probes_ns, events, memory_bytes;
