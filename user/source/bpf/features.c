@@ -5,9 +5,10 @@
 #include <stdio.h>
 #include <sys/sysinfo.h>
 
-/* 13 kB each. */
-#define ROOMS	  1024
-#define ROOMS_MAX 8192
+/* 13 kB each. A program has few threads that are ever in a pause. */
+#define ROOMS_OF_PAUSES 256
+#define ROOMS		1024
+#define ROOMS_MAX	8192
 
 unsigned bpf_features_wanted(const struct probe_plan *opt)
 {
@@ -41,6 +42,8 @@ uint32_t bpf_features_rooms(const struct probe_plan *opt)
 	struct sysinfo of;
 	if (!opt->offcpu_stacks)
 		return 0;
+	if (opt->offcpu_stacks == OFFCPU_STACKS_IN_PAUSES)
+		return opt->everyone ? ROOMS : ROOMS_OF_PAUSES;
 	uint32_t n = opt->everyone && !sysinfo(&of) ? 2u * of.procs : ROOMS;
 	return n < ROOMS ? ROOMS : n > ROOMS_MAX ? ROOMS_MAX : n;
 }
