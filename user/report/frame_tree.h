@@ -78,8 +78,8 @@ void frame_tree_done(struct frame_tree *t); /* also of zeroed memory */
  */
 int frame_tree_add(struct frame_tree *t, const struct frame_tree_value *value, size_t n,
 		   uint32_t *ret_root);
-/* A root more, and the child with this name, which is added if there is none. 0: no memory, and then
- * only done() may follow. */
+/* A root more, and the child with this name, which is added if there is none. 0: no memory, and
+ * then only done() may follow. */
 uint32_t frame_tree_root(struct frame_tree *t);
 uint32_t frame_tree_child(struct frame_tree *t, uint32_t parent, uint32_t name);
 /* Sums up the totals and puts siblings in the order of their names, by bytes; once, after all

@@ -9,13 +9,13 @@
 #include "session/session.h"
 #include "session/traits.h"
 
-/* Lines of the innermost functions, "        at Calls.collect (calls.ml:20)", and how many more there
- * are. Nothing of stack 0. */
+/* Lines of the innermost functions, "        at Calls.collect (calls.ml:20)", and how many more
+ * there are. Nothing of stack 0. */
 void report_stack_put(struct buf *b, const struct session *s, uint32_t stack);
 /* The keys "stack" and "stack_left_out". */
 void report_stack_json(struct json *j, const struct session *s, uint32_t stack);
-/* The longest block of a stretch of a thread's time, with the stack at its begin, as text and as the
- * key "block". Stack 0: nothing, or null. */
+/* The longest block of a stretch of a thread's time, with the stack at its begin, as text and as
+ * the key "block". Stack 0: nothing, or null. */
 void report_stack_put_block(struct buf *b, const struct session *s, uint32_t stack, uint64_t ns);
 void report_stack_json_block(struct json *j, const struct session *s, uint32_t stack, uint64_t ns);
 /* The innermost position of a stack with a file: of the program's own code in a language with a

@@ -92,8 +92,8 @@ static void traced_usage_name(struct traced_usage *a)
 		set_comm(a, stat.comm);
 }
 
-/* The name of one that nothing has named: it has not called exec, or not since that is reported. Its
- * own may be gone with it. knows_execs: all that are called are reported. */
+/* The name of one that nothing has named: it has not called exec, or not since that is reported.
+ * Its own may be gone with it. knows_execs: all that are called are reported. */
 static void name_last(struct traced_usage *a, const struct process *p, bool knows_execs)
 {
 	char before[sizeof(a->forked_as)];

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Which features of the BPF programs (kernel.h) a run needs, and how much of them, by its options. */
+/* Which features of the BPF programs (kernel.h) a run needs, and how much of them, by its
+ * options. */
 #ifndef SOURCE_BPF_FEATURES_H
 #define SOURCE_BPF_FEATURES_H
 
