@@ -5,19 +5,19 @@
 #include <stdlib.h>
 
 /* A block may come in several pieces. */
-static void note_block(struct open_span *o, const struct span_segment *s)
+void open_span_note_block(struct open_span *o, uint64_t begin_ns, uint64_t end_ns, uint32_t stack)
 {
-	if (!o->stacks || (s->kind != SPAN_BLOCKED && s->kind != SPAN_FAULTING))
+	if (!o->stacks)
 		return;
-	if (s->begin_ns != o->block_end_ns)
-		o->block_begin_ns = s->begin_ns;
-	o->block_end_ns = s->end_ns;
-	if (s->end_ns - o->block_begin_ns <= o->of.block_ns)
+	if (begin_ns != o->block_end_ns)
+		o->block_begin_ns = begin_ns;
+	o->block_end_ns = end_ns;
+	if (end_ns - o->block_begin_ns <= o->of.block_ns)
 		return;
-	o->of.block_ns = s->end_ns - o->block_begin_ns;
-	stacks_hold(o->stacks, s->stack);
+	o->of.block_ns = end_ns - o->block_begin_ns;
+	stacks_hold(o->stacks, stack);
 	stacks_drop(o->stacks, o->of.block_stack);
-	o->of.block_stack = s->stack;
+	o->of.block_stack = stack;
 }
 
 static void drop_block(struct open_span *o)
@@ -27,11 +27,43 @@ static void drop_block(struct open_span *o)
 	o->of.block_ns = o->of.block_stack = 0;
 }
 
-int open_span_add(struct open_span *o, const struct span_segment *s)
+struct open_span *open_spans_take(struct open_spans *s)
 {
-	note_block(o, s);
-	int err = span_parts_add(&o->of.parts, s->kind, s->detail, s->end_ns - s->begin_ns);
-	return err ? err : span_segments_add(&o->of.segments, s);
+	struct open_span *o = s->spare;
+	if (!o)
+		return calloc(1, sizeof(*o));
+	struct span_parts parts = o->of.parts;
+	struct span_segments segments = o->of.segments;
+	static const struct open_span none;
+	s->spare = o->next;
+	s->count--;
+	*o = none;
+	o->of.parts.at = parts.at;
+	o->of.parts.cap = parts.cap;
+	o->of.segments.at = segments.at;
+	o->of.segments.cap = segments.cap;
+	return o;
+}
+
+void open_spans_put(struct open_spans *s, struct open_span *o)
+{
+	if (s->count == OPEN_SPANS_SPARE) {
+		open_span_free(o);
+		return;
+	}
+	drop_block(o);
+	o->stacks = NULL;
+	o->next = s->spare;
+	s->spare = o;
+	s->count++;
+}
+
+void open_spans_done(struct open_spans *s)
+{
+	for (struct open_span *o; (o = s->spare);) {
+		s->spare = o->next;
+		open_span_free(o);
+	}
 }
 
 /* Where the pieces of a walk go. */

@@ -20,8 +20,29 @@ struct open_span {
 	struct open_span *prev, *next;	       /* of its process, or those around it of its fiber */
 };
 
+/* Spans that have ended, for the next ones that begin: each keeps the memory of its parts and
+ * segments. Zeroed memory: none. */
+#define OPEN_SPANS_SPARE 64
+struct open_spans {
+	struct open_span *spare; /* a list by `next` */
+	uint32_t count;
+};
+/* NULL: no memory. */
+struct open_span *open_spans_take(struct open_spans *s);
+/* The span has ended: it is a spare one, or freed where there are OPEN_SPANS_SPARE. */
+void open_spans_put(struct open_spans *s, struct open_span *o);
+void open_spans_done(struct open_spans *s);
+
+/* Private: a piece without a CPU, which may be the longest block. */
+void open_span_note_block(struct open_span *o, uint64_t begin_ns, uint64_t end_ns, uint32_t stack);
 /* Takes in a piece. 0 or -ENOMEM. */
-int open_span_add(struct open_span *o, const struct span_segment *s);
+static inline int open_span_add(struct open_span *o, const struct span_segment *s)
+{
+	if (s->kind == SPAN_BLOCKED || s->kind == SPAN_FAULTING)
+		open_span_note_block(o, s->begin_ns, s->end_ns, s->stack);
+	int err = span_parts_add(&o->of.parts, s->kind, s->detail, s->end_ns - s->begin_ns);
+	return err ? err : span_segments_add(&o->of.segments, s);
+}
 /* Takes in the time of its thread up to this moment. 0 or -ENOMEM. */
 int open_span_advance(struct open_span *o, const struct span_times *t, struct span_sums *sums,
 		      uint64_t known_from, uint64_t to_ns);

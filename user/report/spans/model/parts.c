@@ -32,10 +32,8 @@ static struct span_part *find(const struct span_parts *p, uint32_t kind, uint32_
 	return NULL;
 }
 
-int span_parts_add(struct span_parts *p, uint32_t kind, uint32_t detail, uint64_t ns)
+int span_parts_add_new(struct span_parts *p, uint32_t kind, uint32_t detail, uint64_t ns)
 {
-	if (!ns)
-		return 0;
 	struct span_part *part = find(p, kind, detail);
 	/* There is always room for one more of each kind. */
 	if (!part && p->count >= SPAN_PARTS_MAX - SPAN_PART_KINDS) {

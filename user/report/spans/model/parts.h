@@ -85,8 +85,18 @@ static inline int32_t span_block_call(uint32_t detail)
 	return (int32_t)(detail & UINT16_MAX) - 1;
 }
 
+/* Adds to a part that there may not be yet. 0 or -ENOMEM. */
+int span_parts_add_new(struct span_parts *p, uint32_t kind, uint32_t detail, uint64_t ns);
 /* 0 or -ENOMEM. */
-int span_parts_add(struct span_parts *p, uint32_t kind, uint32_t detail, uint64_t ns);
+static inline int span_parts_add(struct span_parts *p, uint32_t kind, uint32_t detail, uint64_t ns)
+{
+	for (struct span_part *at = p->at, *end = at + p->count; at < end; at++)
+		if (!((at->kind ^ kind) | (at->detail ^ detail))) {
+			at->ns += ns;
+			return 0;
+		}
+	return ns ? span_parts_add_new(p, kind, detail, ns) : 0;
+}
 int span_parts_merge(struct span_parts *p, const struct span_parts *more);
 /* By kind, and within a kind the longest first. */
 void span_parts_sort(struct span_parts *p);

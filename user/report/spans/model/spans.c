@@ -53,6 +53,7 @@ struct span_model {
 	struct span_choice choice;	   /* of names */
 	const struct ebt_event *event;	   /* at hand */
 	struct track *crowded;		   /* it has too many open spans */
+	struct open_spans spare;
 	uint32_t open;
 	bool knows_threads, has_begun;
 	uint64_t known_from, begin_ns, end_ns;
@@ -287,7 +288,7 @@ static int make_open(struct span_model *m, struct span_name *n, uint32_t process
 		n->cut[SPAN_NOT_FOLLOWED]++;
 		return 0;
 	}
-	struct open_span *o = calloc(1, sizeof(*o));
+	struct open_span *o = open_spans_take(&m->spare);
 	if (!o)
 		return -ENOMEM;
 	o->of.name = n;
@@ -370,7 +371,7 @@ static int close_span(struct span_model *m, struct open_span *o, uint64_t end_ns
 	o->of.ns = end_ns - o->of.begin_ns;
 	if (cut == SPAN_CUTS)
 		err = span_sums_add(&m->sums, &o->of);
-	open_span_free(o);
+	open_spans_put(&m->spare, o);
 	m->open--;
 	return err;
 }
@@ -678,6 +679,7 @@ void span_model_free(struct span_model *m)
 		free_lane(l);
 	ptrarray_done(&m->processes);
 	ptrarray_done(&m->lanes);
+	open_spans_done(&m->spare);
 	span_choice_done(&m->choice);
 	span_sums_done(&m->sums);
 	free(m);

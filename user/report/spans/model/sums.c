@@ -256,24 +256,9 @@ int span_sums_add_cut(struct span_sums *s, const struct span *span, enum span_cu
 
 /* ---- segments ---- */
 
-int span_segments_add(struct span_segments *s, const struct span_segment *next)
+int span_segments_grow(struct span_segments *s)
 {
-	struct span_segment *last = s->count ? &s->at[s->count - 1] : NULL;
-	if (next->end_ns <= next->begin_ns)
-		return 0;
-	if (last && last->end_ns == next->begin_ns && last->kind == next->kind &&
-	    last->detail == next->detail && last->tid == next->tid) {
-		last->end_ns = next->end_ns;
-		return 0;
-	}
-	if (s->count == SPAN_SEGMENTS) {
-		s->more++;
-		return 0;
-	}
-	if (!array_reserve(s->at, s->cap, s->count))
-		return -ENOMEM;
-	s->at[s->count++] = *next;
-	return 0;
+	return array_reserve(s->at, s->cap, s->count) ? 0 : -ENOMEM;
 }
 
 void span_segments_done(struct span_segments *s)

@@ -10,6 +10,8 @@
 #ifndef REPORT_SPANS_MODEL_SUMS_H
 #define REPORT_SPANS_MODEL_SUMS_H
 
+#include <errno.h>
+
 #include "base/histogram.h"
 #include "base/ptrmap.h"
 #include "report/spans/model/parts.h"
@@ -126,8 +128,28 @@ struct span_slow {
 };
 /* 0 or -ENOMEM; ended with span_parts_done(&ret->parts), also if it fails. */
 int span_name_slow(const struct span_name *n, struct span_slow *ret);
+/* Room for one more segment, of SPAN_SEGMENTS at most. 0 or -ENOMEM. */
+int span_segments_grow(struct span_segments *s);
 /* Appends a segment, or makes the last one longer. 0 or -ENOMEM. */
-int span_segments_add(struct span_segments *s, const struct span_segment *next);
+static inline int span_segments_add(struct span_segments *s, const struct span_segment *next)
+{
+	struct span_segment *last = s->count ? &s->at[s->count - 1] : NULL;
+	if (next->end_ns <= next->begin_ns)
+		return 0;
+	if (last && last->end_ns == next->begin_ns && last->kind == next->kind &&
+	    last->detail == next->detail && last->tid == next->tid) {
+		last->end_ns = next->end_ns;
+		return 0;
+	}
+	if (s->count == SPAN_SEGMENTS) {
+		s->more++;
+		return 0;
+	}
+	if (s->count == s->cap && span_segments_grow(s))
+		return -ENOMEM;
+	s->at[s->count++] = *next;
+	return 0;
+}
 void span_segments_done(struct span_segments *s);
 
 #endif
