@@ -23,7 +23,7 @@
 
 /* What is kept of a lane of the registry. */
 struct lane {
-	struct lane *next, *prev; /* of its process */
+	struct lane *next; /* of its process */
 	uint32_t lane, process;
 	uint16_t domain;
 	struct pause_clock clock; /* `user` of its pauses: the row, and 1 */
@@ -127,8 +127,6 @@ static struct lane *make_lane(struct span_model *m, const struct ebt_event *ev, 
 	l->process = ev->process;
 	l->domain = ev->domain;
 	l->next = f->lanes;
-	if (l->next)
-		l->next->prev = l;
 	f->lanes = l;
 	return l;
 }
@@ -410,7 +408,7 @@ static int on_begin(void *ctx, struct track *t, struct track_span *s, unsigned d
 		return begin_phase(m, t, s);
 	if (depth >= DEPTH_MAX)
 		m->crowded = t;
-	return event_args_may_mean(m->session, ev) ? 0 : open_of_thread(m, t, s, ev, false);
+	return open_of_thread(m, t, s, ev, false);
 }
 
 static int on_end(void *ctx, struct track *t, const struct track_span *s, unsigned depth,
@@ -426,7 +424,7 @@ static void on_orphan(void *ctx, struct track *t, const struct ebt_event *ev)
 	struct span_model *m = ctx;
 	char scratch[NAMES_MADE_BYTES];
 	const char *name = names_label(m->session, ev, scratch);
-	if (t->span == TRACK_PHASES || event_args_may_mean(m->session, ev) || m->options.fibers ||
+	if (t->span == TRACK_PHASES || m->options.fibers ||
 	    !span_choice_wants(&m->choice, &m->sums, name) || is_history(m, ev->ts))
 		return;
 	struct span_name *n = span_sums_name(&m->sums, name, false);
@@ -440,25 +438,19 @@ static void free_lane(struct lane *l)
 	free(l);
 }
 
-/* A track of a lane is forgotten with all others of it. */
-static void on_forget(void *ctx, struct track *t)
+/* What its threads are is not known any more: its program has ended. */
+static void free_lanes(struct span_model *m, uint32_t process)
 {
-	struct span_model *m = ctx;
-	struct follow *f = ptrarray_get(&m->processes, t->process);
-	struct lane *l = ptrarray_remove(&m->lanes, t->lane);
-	if (!l)
-		return;
-	if (l->next)
-		l->next->prev = l->prev;
-	if (l->prev)
-		l->prev->next = l->next;
-	else if (f)
+	struct follow *f = ptrarray_get(&m->processes, process);
+	for (struct lane *l; f && (l = f->lanes);) {
 		f->lanes = l->next;
-	free_lane(l);
+		ptrarray_remove(&m->lanes, l->lane);
+		free_lane(l);
+	}
 }
 
 static const struct tracks_visitor visitor = {
-	.begin = on_begin, .end = on_end, .orphan = on_orphan, .forget = on_forget};
+	.begin = on_begin, .end = on_end, .orphan = on_orphan};
 
 /* ---- phases as spans ---- */
 
@@ -616,10 +608,7 @@ static int push_to_fibers(struct span_model *m, const struct ebt_event *ev)
 {
 	if (m->lives)
 		return fiber_lives_event(m->lives, ev);
-	bool is_first = !m->fibers && kinds_get(ev->kind)->label == KINDS_LABEL_user &&
-			event_args_may_mean(m->session, ev);
-	int err = is_first ? fibers_new(m->session, &fibers_visitor, m, &m->fibers) : 0;
-	return err || !m->fibers ? err : fibers_push(m->fibers, ev);
+	return m->fibers ? fibers_push(m->fibers, ev) : 0;
 }
 
 /* ---- events ---- */
@@ -701,10 +690,21 @@ static int note_lane(struct span_model *m, const struct ebt_event *ev)
 	return err;
 }
 
+/* An event of a library of fibers. It is in no track: it begins and ends what is theirs. */
+static int push_of_fibers(struct span_model *m, const struct ebt_event *ev)
+{
+	int err = note_lane(m, ev);
+	if (!err && !m->fibers && !m->lives)
+		err = fibers_new(m->session, &fibers_visitor, m, &m->fibers);
+	return err ? err : push_to_fibers(m, ev);
+}
+
 static int push(struct span_model *m, const struct ebt_event *ev)
 {
-	m->event = ev;
 	m->end_ns = ev->ts > m->end_ns ? ev->ts : m->end_ns;
+	if (event_args_may_mean(m->session, ev))
+		return push_of_fibers(m, ev);
+	m->event = ev;
 	if (ev->kind == EBT_OFFCPU)
 		return add_interval(m, ev);
 	int err = kinds_is_of_lane(ev->kind) ? note_lane(m, ev) : 0;
@@ -715,6 +715,8 @@ static int push(struct span_model *m, const struct ebt_event *ev)
 	}
 	if (!err)
 		err = tracks_push(m->tracks, ev);
+	if (ev->kind == EBT_PROCESS && ev->id != EBT_PROCESS_FORK)
+		free_lanes(m, ev->process);
 	if (!err && m->crowded)
 		err = tracks_end_outermost(m->tracks, m->crowded, ev->ts, TRACK_UNFINISHED);
 	m->crowded = NULL;
@@ -743,6 +745,7 @@ int span_model_forget(struct span_model *m, uint32_t process)
 		err = tracks_forget(m->phases, process, m->end_ns);
 	if (!err)
 		err = tracks_forget(m->tracks, process, m->end_ns);
+	free_lanes(m, process);
 	free_follow(ptrarray_remove(&m->processes, process));
 	return err;
 }

@@ -425,6 +425,26 @@ static void test_blocks(void)
 	session_free(session);
 }
 
+/* Of a thread that only an event in no track has named. */
+static void test_forget(void)
+{
+	struct span_result r;
+	begin();
+	push_of(EBT_UNIT, C, 1, TIDS, 1);
+	push_of(EBT_SPAN_BEGIN, A, 1, 0, 2);
+	push_of(EBT_SPAN_END, A, 1, 0, 3);
+	if (span_model_forget(model, 1))
+		abort();
+	push_of(EBT_SPAN_BEGIN, A, 1, 0, 4);
+	push_of(EBT_SPAN_END, A, 1, 0, 6);
+	if (span_model_result(model, &r))
+		abort();
+	ok(r.slow_count == 2 && r.slowest[0].tid == 0 && r.slowest[1].tid == TIDS,
+	   "the threads of a process that is forgotten are those of no later one");
+	span_result_done(&r);
+	end(7);
+}
+
 static void test_many(void)
 {
 	begin();
@@ -447,6 +467,7 @@ int main(void)
 	test_names();
 	test_random();
 	test_blocks();
+	test_forget();
 	test_many();
 	return tap_done();
 }
