@@ -71,12 +71,13 @@ void strings_hold(struct strings *t, uint32_t id)
 	intern_hold(&t->table, id);
 }
 
-void strings_drop(struct strings *t, uint32_t id)
+bool strings_drop(struct strings *t, uint32_t id)
 {
 	if (!intern_drop(&t->table, id))
-		return;
+		return false;
 	free(string_at(t, id)->text);
 	intern_remove_counted(&t->table, id);
+	return true;
 }
 
 const char *strings_text(const struct strings *t, uint32_t id)

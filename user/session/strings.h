@@ -8,6 +8,7 @@
 #ifndef SESSION_STRINGS_H
 #define SESSION_STRINGS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -18,9 +19,10 @@ void strings_free(struct strings *t);  /* NULL is allowed */
 
 /* The id of a text of `bytes` bytes without NUL, which the caller now holds. 0: no memory. */
 uint32_t strings_put(struct strings *t, const char *text, size_t bytes);
-/* Add and remove a reference to a string; nothing with id 0. */
+/* Add and remove a reference to a string; nothing with id 0. strings_drop(): true if it was the
+ * last one. */
 void strings_hold(struct strings *t, uint32_t id);
-void strings_drop(struct strings *t, uint32_t id);
+bool strings_drop(struct strings *t, uint32_t id);
 
 /* The text with a NUL behind it, valid until the last drop; NULL for id 0. */
 const char *strings_text(const struct strings *t, uint32_t id);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "stream/fibers.h"
 
+#include "base/array.h"
 #include "base/ptrarray.h"
 #include "base/ptrmap.h"
 #include "base/utf8.h"
@@ -14,8 +15,13 @@
 /* Memory under a text besides its bytes. */
 #define TEXT_OVERHEAD 64
 
-/* Nearly all texts are of some dozens. Direct-mapped, by id. */
+/* Nearly all texts are of some dozens. Direct-mapped. */
 #define RECENT 64
+
+struct text {
+	uint64_t user; /* the caller's */
+	size_t bytes;
+};
 
 struct object {
 	int64_t id;
@@ -51,9 +57,11 @@ struct fibers {
 	const struct fibers_visitor *visitor;
 	void *ctx;
 	struct strings *strings;
+	struct text *text; /* by id */
+	uint32_t texts;
 	size_t text_bytes;
-	uint32_t
-		recent[RECENT]; /* texts that are held, so that they are not made again and again */
+	/* Texts that are held, so that they are found, and not made again and again. */
+	uint32_t recent[RECENT];
 	PTRARRAY(struct process_fibers) processes; /* by process */
 	PTRARRAY(struct domain) domains;	   /* by lane */
 	struct object *objects;			   /* OBJECTS; NULL: none was made */
@@ -114,6 +122,7 @@ void fibers_free(struct fibers *f)
 		free_process(p);
 	ptrarray_done(&f->processes);
 	strings_free(f->strings);
+	free(f->text);
 	free(f->objects);
 	free(f);
 }
@@ -140,43 +149,69 @@ void fibers_hold_text(struct fibers *f, uint32_t id)
 
 void fibers_drop_text(struct fibers *f, uint32_t id)
 {
-	if (!id)
-		return;
-	size_t bytes = strlen(strings_text(f->strings, id)) + TEXT_OVERHEAD;
-	uint32_t before = strings_count(f->strings);
-	strings_drop(f->strings, id);
-	if (strings_count(f->strings) != before)
-		f->text_bytes -= bytes;
+	if (strings_drop(f->strings, id))
+		f->text_bytes -= f->text[id].bytes + TEXT_OVERHEAD;
 }
 
-/* A text of a record, held. *ret 0: it is empty, or there is no room for it. 0 or -ENOMEM. */
-static int keep_text(struct fibers *f, const struct eio_record *r, uint32_t *ret)
+uint64_t *fibers_text_user(struct fibers *f, uint32_t id)
+{
+	return &f->text[id].user;
+}
+
+/* The id of a text of `len` bytes, held. 0: no memory. */
+static uint32_t intern_text(struct fibers *f, const char *text, size_t len)
+{
+	uint32_t before = strings_count(f->strings), id = strings_put(f->strings, text, len);
+	if (!id || strings_count(f->strings) == before)
+		return id;
+	if (!array_room(f->text, f->texts, id)) {
+		strings_drop(f->strings, id);
+		return 0;
+	}
+	f->text[id] = (struct text){.bytes = len};
+	f->text_bytes += len + TEXT_OVERHEAD;
+	return id;
+}
+
+/* A text of a record that may need to be made valid, held. */
+static __attribute__((noinline)) int make_text(struct fibers *f, const struct eio_record *r,
+					       uint32_t *recent, uint32_t *ret)
 {
 	char text[FIBERS_TEXT_BYTES];
 	bool is_cut;
 	size_t len = utf8_copy(text, sizeof(text), r->text, r->text_bytes, &is_cut);
-	*ret = 0;
-	if (!len)
-		return 0;
 	for (char *p = text; (p = memchr(p, 0, len - (size_t)(p - text)));)
 		*p = '?';
 	if (f->text_bytes + len + TEXT_OVERHEAD > FIBERS_TEXTS_BYTES) {
 		f->over.texts++;
 		return 0;
 	}
-	uint32_t before = strings_count(f->strings);
-	uint32_t id = strings_put(f->strings, text, len);
+	uint32_t id = intern_text(f, text, len);
 	if (!id)
 		return -ENOMEM;
-	if (strings_count(f->strings) != before)
-		f->text_bytes += len + TEXT_OVERHEAD;
-	uint32_t *recent = &f->recent[id % RECENT];
-	if (*recent != id) {
-		strings_hold(f->strings, id);
-		fibers_drop_text(f, *recent);
-		*recent = id;
-	}
-	*ret = id;
+	strings_hold(f->strings, id);
+	fibers_drop_text(f, *recent);
+	*recent = *ret = id;
+	return 0;
+}
+
+/* A text of a record, held. *ret 0: it is empty, or there is no room for it. 0 or -ENOMEM. */
+static int keep_text(struct fibers *f, const struct eio_record *r, uint32_t *ret)
+{
+	size_t n = r->text_bytes;
+	*ret = 0;
+	if (!n)
+		return 0;
+	const unsigned char *p = (const unsigned char *)r->text;
+	uint32_t *recent = &f->recent[(n + 5u * p[0] + 3u * p[n / 2] + p[n - 1]) % RECENT];
+	/* Equal to one that is valid, it is valid, too. */
+	bool is_recent = *recent && f->text[*recent].bytes == n &&
+			 !memcmp(strings_text(f->strings, *recent), p, n) &&
+			 f->text_bytes + n + TEXT_OVERHEAD <= FIBERS_TEXTS_BYTES;
+	if (!is_recent)
+		return make_text(f, r, recent, ret);
+	strings_hold(f->strings, *recent);
+	*ret = *recent;
 	return 0;
 }
 

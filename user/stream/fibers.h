@@ -146,6 +146,9 @@ unsigned fibers_open_intervals(const struct fiber *f, uint64_t end_ns,
 			       struct fiber_interval ret[FIBER_OPEN_INTERVALS]);
 /* A text by its id: UTF-8, which may have control characters; NULL for 0. */
 const char *fibers_text(const struct fibers *f, uint32_t id);
+/* The caller's own number of a text, 0 at first and while the text is held. Valid until the next
+ * event. */
+uint64_t *fibers_text_user(struct fibers *f, uint32_t id);
 /* Refers to a text beyond its visit; each hold takes a drop. */
 void fibers_hold_text(struct fibers *f, uint32_t id);
 void fibers_drop_text(struct fibers *f, uint32_t id);

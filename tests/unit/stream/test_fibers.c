@@ -383,6 +383,45 @@ static void test_same_context(void)
 }
 
 /* One fiber after the other, each with a name of its own. */
+static int number_text(void *ctx, struct fiber *f, const struct fiber_part *p)
+{
+	uint64_t *number = fibers_text_user(fibers, p->name);
+	(void)ctx, (void)f;
+	say("%s%" PRIu64 " ", strlen(text_of(p->name)) < 5 ? text_of(p->name) : "", *number);
+	*number += 1;
+	return 0;
+}
+
+static void test_text_users(void)
+{
+	static const struct fibers_visitor numbers = {.open = number_text};
+	const char *const names[] = {"a", "b",	   "a",	    "ab",   "ba",
+				     "b", "a\xff", "a\xff", "a\0b", "a?b"};
+	begin(&numbers);
+	eio_run(&feed, 1);
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		eio_event(&feed, (struct ebt_event){.kind = EBT_CUSTOM, .id = EIO_ENTER_SPAN},
+			  names[i], i == 8 ? 3 : strlen(names[i]));
+		eio_unit(&feed, EIO_EXIT_SPAN);
+	}
+	end("a0 b0 a1 ab0 ba0 b1 a\xef\xbf\xbd"
+	    "0 a\xef\xbf\xbd"
+	    "1 a?b0 a?b1 ",
+	    "equal texts have one number of the user's");
+	begin(&numbers);
+	eio_run(&feed, 1);
+	for (unsigned i = 0; i < 1000; i++) {
+		char name[32];
+		snprintf(name, sizeof(name), "name %u", i);
+		eio_span(&feed, name);
+		eio_unit(&feed, EIO_EXIT_SPAN);
+	}
+	ok(strspn(seen, "0 ") == strlen(seen) && strlen(seen) == 2000,
+	   "a text that has the id of one that is gone has not its number");
+	seen[0] = 0;
+	end("", "a thousand texts");
+}
+
 static void test_texts_end(void)
 {
 	char name[64];
@@ -427,6 +466,7 @@ int main(void)
 	test_waiters();
 	test_too_deep();
 	test_same_context();
+	test_text_users();
 	test_texts_end();
 	return tap_done();
 }

@@ -2,9 +2,14 @@
 #include "report/spans/model/choice.h"
 
 #include <fnmatch.h>
+#include <stdlib.h>
 
+#include "base/array.h"
 #include "session/kinds.h"
 #include "session/phases.h"
+
+/* Of the name of a text. */
+enum { NOT_ASKED, MATCHES, MATCHES_NOT };
 
 bool span_choice_matches(const struct span_choice *c, const char *name)
 {
@@ -29,23 +34,22 @@ static void note_seen(struct span_choice *c, uint32_t text)
 		c->seen[c->seen_count++] = text;
 }
 
-bool span_choice_wants(struct span_choice *c, struct span_sums *sums, const char *name)
+bool span_choice_wants(struct span_choice *c, const char *name, uint32_t text)
 {
 	if (!c->count)
 		return true;
-	uint32_t text = span_sums_text(sums, name);
-	uint64_t *known = text ? map_put(&c->matches, text) : NULL;
-	if (!known)
+	if (!text || !array_room(c->matches, c->matches_count, text))
 		return span_choice_matches(c, name);
-	if (!*known) {
-		*known = span_choice_matches(c, name) ? 2 : 1;
-		if (*known == 1)
+	uint8_t *known = &c->matches[text];
+	if (*known == NOT_ASKED) {
+		*known = span_choice_matches(c, name) ? MATCHES : MATCHES_NOT;
+		if (*known == MATCHES_NOT)
 			note_seen(c, text);
 	}
-	return *known == 2;
+	return *known == MATCHES;
 }
 
 void span_choice_done(struct span_choice *c)
 {
-	map_done(&c->matches);
+	free(c->matches);
 }

@@ -3,8 +3,8 @@
 #ifndef REPORT_SPANS_MODEL_CHOICE_H
 #define REPORT_SPANS_MODEL_CHOICE_H
 
-#include "base/map.h"
-#include "report/spans/model/sums.h"
+#include <stdbool.h>
+#include <stdint.h>
 
 #define SPANS_SEEN 16 /* names that match no pattern and are remembered */
 
@@ -12,7 +12,8 @@
 struct span_choice {
 	const char *const *globs; /* none: all names */
 	unsigned count;
-	struct map matches;	   /* text → 1: no pattern matches, 2: one does; private */
+	uint8_t *matches; /* by text; private */
+	uint32_t matches_count;
 	uint32_t seen[SPANS_SEEN]; /* texts */
 	uint32_t seen_count;
 	bool seen_more;
@@ -22,8 +23,8 @@ struct span_choice {
 bool span_choice_matches(const struct span_choice *c, const char *name);
 /* Whether a pattern matches the name of a phase. */
 bool span_choice_matches_a_phase(const struct span_choice *c);
-/* Of a span that was seen. */
-bool span_choice_wants(struct span_choice *c, struct span_sums *sums, const char *name);
+/* Of a span that was seen; text: that of the name, 0 where there was no room for it. */
+bool span_choice_wants(struct span_choice *c, const char *name, uint32_t text);
 void span_choice_done(struct span_choice *c);
 
 #endif

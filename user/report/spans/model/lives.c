@@ -237,7 +237,8 @@ static int on_done(void *ctx, const struct fiber_times *t)
 	int err = 0;
 	if (l->host.wants(l->host.ctx, name)) {
 		enum span_cut cut = cut_of(l, t);
-		o->of.name = span_sums_name(l->host.sums, name, false);
+		o->of.name =
+			span_sums_name(l->host.sums, span_sums_text(l->host.sums, name), false);
 		o->of.pid = processes_pid(&l->session->processes, t->process);
 		o->of.domain = t->domain;
 		o->of.fiber = t->id;

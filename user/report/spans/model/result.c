@@ -20,7 +20,7 @@ static int compare_names(const void *a, const void *b, void *ctx)
 static bool matches_a_span(const struct span_sums *s, const char *glob)
 {
 	size_t at = 0;
-	for (const struct span_name *n; (n = ptrmap_next(&s->names, &at));)
+	for (const struct span_name *n; (n = ptrarray_next(&s->names, &at));)
 		if (!fnmatch(glob, strings_text(s->texts, n->text), 0))
 			return true;
 	return false;
@@ -31,13 +31,13 @@ static void list_phases(struct span_sums *s, const char *const *globs, unsigned 
 			struct span_result *ret)
 {
 	size_t all = 0;
-	for (struct span_name *n; (n = ptrmap_next(&s->phases, &all));)
+	for (struct span_name *n; (n = ptrarray_next(&s->phases, &all));)
 		n->is_shown = false;
 	for (unsigned i = 0; i < glob_count; i++) {
 		size_t at = 0;
 		if (matches_a_span(s, globs[i]))
 			continue;
-		for (struct span_name *n; (n = ptrmap_next(&s->phases, &at));) {
+		for (struct span_name *n; (n = ptrarray_next(&s->phases, &at));) {
 			if (n->is_shown || fnmatch(globs[i], strings_text(s->texts, n->text), 0))
 				continue;
 			n->is_shown = true;
@@ -76,7 +76,7 @@ int span_result_make(struct span_sums *s, const char *const *globs, unsigned glo
 	ret->name = calloc(s->name_count + 2, sizeof(struct span_name *));
 	if (!ret->name)
 		return -ENOMEM;
-	for (struct span_name *n; (n = ptrmap_next(&s->names, &at));)
+	for (struct span_name *n; (n = ptrarray_next(&s->names, &at));)
 		ret->name[ret->names++] = n;
 	if (s->others[0])
 		ret->name[ret->names++] = s->others[0];

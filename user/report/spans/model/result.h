@@ -4,6 +4,7 @@
 #define REPORT_SPANS_MODEL_RESULT_H
 
 #include "report/spans/model/choice.h"
+#include "report/spans/model/sums.h"
 
 struct span_domain {
 	uint32_t pid;

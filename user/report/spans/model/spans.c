@@ -306,16 +306,17 @@ static int open_of_thread(struct span_model *m, struct track *t, struct track_sp
 	const char *name = names_label(m->session, ev, scratch);
 	struct follow *f = follow_of(m, t->process);
 	struct open_span *o;
+	uint32_t text = span_sums_text(&m->sums, name);
 	bool wanted = is_phase ? span_choice_matches(&m->choice, name)
-			       : span_choice_wants(&m->choice, &m->sums, name);
+			       : span_choice_wants(&m->choice, name, text);
 	if (!f || !wanted || m->options.fibers)
 		return f ? 0 : -ENOMEM;
 	char whole[SPAN_ARGUMENT_BYTES];
 	if (m->options.by_argument && marker_id_is(ev->id) && !is_phase) {
 		span_name_by_argument(m->session, ev, name, m->options.by_argument - 1, whole);
-		name = whole;
+		text = span_sums_text(&m->sums, whole);
 	}
-	struct span_name *n = span_sums_name(&m->sums, name, is_phase);
+	struct span_name *n = span_sums_name(&m->sums, text, is_phase);
 	int err = make_open(m, n, t->process, s->begin_ns, &o);
 	if (err || !o)
 		return err;
@@ -424,10 +425,12 @@ static void on_orphan(void *ctx, struct track *t, const struct ebt_event *ev)
 	struct span_model *m = ctx;
 	char scratch[NAMES_MADE_BYTES];
 	const char *name = names_label(m->session, ev, scratch);
-	if (t->span == TRACK_PHASES || m->options.fibers ||
-	    !span_choice_wants(&m->choice, &m->sums, name) || is_history(m, ev->ts))
+	if (t->span == TRACK_PHASES || m->options.fibers)
 		return;
-	struct span_name *n = span_sums_name(&m->sums, name, false);
+	uint32_t text = span_sums_text(&m->sums, name);
+	if (!span_choice_wants(&m->choice, name, text) || is_history(m, ev->ts))
+		return;
+	struct span_name *n = span_sums_name(&m->sums, text, false);
 	if (n)
 		n->cut[m->losses ? SPAN_CUT_LOSS : SPAN_CUT_BEGIN]++;
 }
@@ -494,6 +497,17 @@ static int add_to_fiber(void *ctx, const struct span_segment *s)
 	return err;
 }
 
+/* The text of the sums that a text of the fibers is. */
+static uint32_t text_of_fibers(struct span_model *m, uint32_t id)
+{
+	if (!id)
+		return 0;
+	uint64_t *text = fibers_text_user(m->fibers, id);
+	if (!*text)
+		*text = span_sums_text(&m->sums, fibers_text(m->fibers, id));
+	return (uint32_t)*text;
+}
+
 static int on_spent(void *ctx, struct fiber *f, const struct fiber_interval *i)
 {
 	struct span_model *m = ctx;
@@ -513,18 +527,21 @@ static int on_spent(void *ctx, struct fiber *f, const struct fiber_interval *i)
 	}
 	s.kind = i->state == FIBER_READY ? SPAN_READY : SPAN_SUSPENDED;
 	if (s.kind == SPAN_SUSPENDED)
-		s.detail = span_sums_text(&m->sums, fibers_text(m->fibers, i->operation));
+		s.detail = text_of_fibers(m, i->operation);
 	return add_to_fiber(f->user, &s);
 }
 
 static int on_open(void *ctx, struct fiber *f, const struct fiber_part *p)
 {
 	struct span_model *m = ctx;
-	const char *name = p->name ? fibers_text(m->fibers, p->name) : "span";
 	struct open_span *o;
-	if (p->is_context || !span_choice_wants(&m->choice, &m->sums, name))
+	if (p->is_context)
 		return 0;
-	struct span_name *n = span_sums_name(&m->sums, name, false);
+	const char *name = p->name ? fibers_text(m->fibers, p->name) : "span";
+	uint32_t text = p->name ? text_of_fibers(m, p->name) : span_sums_text(&m->sums, name);
+	if (!span_choice_wants(&m->choice, name, text))
+		return 0;
+	struct span_name *n = span_sums_name(&m->sums, text, false);
 	int err = make_open(m, n, f->process, p->begin_ns, &o);
 	if (err || !o)
 		return err;
@@ -595,7 +612,7 @@ static void need_domain(void *ctx, uint32_t lane, uint64_t from_ns)
 static bool wants_fibers(void *ctx, const char *name)
 {
 	struct span_model *m = ctx;
-	return span_choice_wants(&m->choice, &m->sums, name);
+	return span_choice_wants(&m->choice, name, span_sums_text(&m->sums, name));
 }
 
 static int make_lives(struct span_model *m)

@@ -40,13 +40,13 @@ static void done_span(const struct span_sums *s, struct span *span)
 void span_sums_done(struct span_sums *s)
 {
 	size_t at = 0;
-	for (struct span_name *n; (n = ptrmap_next(&s->names, &at));)
+	for (struct span_name *n; (n = ptrarray_next(&s->names, &at));)
 		free_name(n);
 	at = 0;
-	for (struct span_name *n; (n = ptrmap_next(&s->phases, &at));)
+	for (struct span_name *n; (n = ptrarray_next(&s->phases, &at));)
 		free_name(n);
-	ptrmap_done(&s->names);
-	ptrmap_done(&s->phases);
+	ptrarray_done(&s->names);
+	ptrarray_done(&s->phases);
 	free_name(s->others[0]);
 	free_name(s->others[1]);
 	for (unsigned of = 0; of < 2; of++) {
@@ -70,26 +70,25 @@ uint32_t span_sums_text(struct span_sums *s, const char *text)
 	return is_new && before >= SPAN_TEXTS_MAX ? 0 : id;
 }
 
-struct span_name *span_sums_name(struct span_sums *s, const char *text, bool is_phase)
+struct span_name *span_sums_name(struct span_sums *s, uint32_t text, bool is_phase)
 {
 	bool is_new;
-	struct span_name *n = NULL;
-	uint32_t id = span_sums_text(s, text);
-	if (id)
-		n = is_phase ? ptrmap_get(&s->phases, id) : ptrmap_get(&s->names, id);
+	struct span_name *n =
+		is_phase ? ptrarray_get(&s->phases, text) : ptrarray_get(&s->names, text);
 	if (n)
 		return n;
-	if (!id || s->name_count >= SPAN_NAMES_MAX) {
+	if (!text || s->name_count >= SPAN_NAMES_MAX) {
 		n = s->others[is_phase];
 		s->others[is_phase] = n ? n : calloc(1, sizeof(*n));
 		if (s->others[is_phase])
 			s->others[is_phase]->is_phase = is_phase;
 		return s->others[is_phase];
 	}
-	n = is_phase ? ptrmap_make(&s->phases, id, &is_new) : ptrmap_make(&s->names, id, &is_new);
+	n = is_phase ? ptrarray_make(&s->phases, text, &is_new)
+		     : ptrarray_make(&s->names, text, &is_new);
 	if (!n)
 		return NULL;
-	n->text = id;
+	n->text = text;
 	n->is_phase = is_phase;
 	s->name_count++;
 	return n;

@@ -13,6 +13,7 @@
 #include <errno.h>
 
 #include "base/histogram.h"
+#include "base/ptrarray.h"
 #include "base/ptrmap.h"
 #include "report/spans/model/parts.h"
 #include "session/stacks.h"
@@ -98,8 +99,8 @@ struct span_heap {
 
 struct span_sums {
 	struct strings *texts;
-	PTRMAP(struct span_name) names, phases; /* by text */
-	struct span_name *others[2];		/* beyond SPAN_NAMES_MAX: spans, phases */
+	PTRARRAY(struct span_name) names, phases; /* by text */
+	struct span_name *others[2];		  /* beyond SPAN_NAMES_MAX: spans, phases */
 	uint32_t name_count, class_count;
 	struct span_heap slowest[2]; /* spans, phases */
 	uint32_t slow_max;	     /* of each */
@@ -112,8 +113,9 @@ int span_sums_init(struct span_sums *s, struct stacks *stacks, uint32_t slow_max
 void span_sums_done(struct span_sums *s);
 /* A text that is held as long as the sums; 0: there is no room, or it is empty. */
 uint32_t span_sums_text(struct span_sums *s, const char *text);
-/* The sums of a name, new if it is. NULL: -ENOMEM. */
-struct span_name *span_sums_name(struct span_sums *s, const char *text, bool is_phase);
+/* The sums of a name, new if it is, by its text (0: one for which there was no room). NULL:
+ * -ENOMEM. */
+struct span_name *span_sums_name(struct span_sums *s, uint32_t text, bool is_phase);
 /* Adds a span; its parts and segments stay the caller's. 0 or -ENOMEM. */
 int span_sums_add(struct span_sums *s, const struct span *span);
 /* Adds the time of one that has no length, and counts it as cut. 0 or -ENOMEM. */
