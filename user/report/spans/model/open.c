@@ -113,9 +113,8 @@ static int on_piece(void *ctx, const struct span_piece *p)
 	return w->fn(w->ctx, &s);
 }
 
-int open_span_walk(const struct span_times *t, struct span_sums *sums,
-		   const struct span_thread *who, uint64_t known_from, uint64_t from, uint64_t to,
-		   open_span_fn *fn, void *ctx)
+int open_span_walk(struct span_times *t, struct span_sums *sums, const struct span_thread *who,
+		   uint64_t known_from, uint64_t from, uint64_t to, open_span_fn *fn, void *ctx)
 {
 	struct walk w = {sums, fn, ctx};
 	return span_times_walk(t, who, from, to, known_from, on_piece, &w);
@@ -126,7 +125,7 @@ static int add(void *ctx, const struct span_segment *s)
 	return open_span_add(ctx, s);
 }
 
-int open_span_advance(struct open_span *o, const struct span_times *t, struct span_sums *sums,
+int open_span_advance(struct open_span *o, struct span_times *t, struct span_sums *sums,
 		      uint64_t known_from, uint64_t to_ns)
 {
 	if (to_ns <= o->done_ns)

@@ -44,13 +44,12 @@ static inline int open_span_add(struct open_span *o, const struct span_segment *
 	return err ? err : span_segments_add(&o->of.segments, s);
 }
 /* Takes in the time of its thread up to this moment. 0 or -ENOMEM. */
-int open_span_advance(struct open_span *o, const struct span_times *t, struct span_sums *sums,
+int open_span_advance(struct open_span *o, struct span_times *t, struct span_sums *sums,
 		      uint64_t known_from, uint64_t to_ns);
 /* The pieces of a thread's time as segments. 0 or -ENOMEM, or what fn returned. */
 typedef int open_span_fn(void *ctx, const struct span_segment *s);
-int open_span_walk(const struct span_times *t, struct span_sums *sums,
-		   const struct span_thread *who, uint64_t known_from, uint64_t from, uint64_t to,
-		   open_span_fn *fn, void *ctx);
+int open_span_walk(struct span_times *t, struct span_sums *sums, const struct span_thread *who,
+		   uint64_t known_from, uint64_t from, uint64_t to, open_span_fn *fn, void *ctx);
 /* All of its time was of no thread that is known: its parts are one. 0 or -ENOMEM. */
 int open_span_replace(struct open_span *o, enum span_part_kind kind, uint64_t end_ns);
 void open_span_free(struct open_span *o); /* NULL is allowed */

@@ -17,6 +17,7 @@ struct pause {
 
 /* The pauses of a thread, or of a domain, in order; they do not overlap. */
 struct span_pauses {
+	uint64_t key;
 	struct pause *at;
 	uint32_t first, count, cap;
 	uint32_t due_at;
@@ -33,6 +34,7 @@ static struct span_pauses *pauses_of(struct span_times *t, const struct span_thr
 	bool is_new;
 	struct span_pauses *p = ptrmap_make(&t->pauses, key_of(who), &is_new);
 	if (p && is_new) {
+		p->key = key_of(who);
 		p->open.begin_ns = NO_PAUSE;
 		p->due_at = DUE_AT;
 	}
@@ -103,6 +105,22 @@ void span_times_trim(struct span_times *t, const struct span_thread *who, uint64
 	if (n)
 		drop(p, n);
 	p->due_at = p->count * 2 > DUE_AT ? p->count * 2 : DUE_AT;
+}
+
+/* NULL: nothing is known. */
+static const struct span_pauses *find_pauses(struct span_times *t, uint64_t key)
+{
+	struct span_pauses **recent = &t->recent[key % SPAN_PAUSES_RECENT];
+	if (!*recent || (*recent)->key != key)
+		*recent = ptrmap_get(&t->pauses, key);
+	return *recent;
+}
+
+/* Whether all pauses ended before `from`, but for one that began behind `to`. */
+static bool is_quiet(const struct span_pauses *p, uint64_t from, uint64_t to)
+{
+	return !p || (p->open.begin_ns >= to &&
+		      (!p->count || p->at[p->first + p->count - 1].end_ns <= from));
 }
 
 /* A walk of the time between pauses. */
@@ -177,35 +195,46 @@ static bool take(struct next *a, struct next *b, struct pause *ret)
 	return true;
 }
 
-int span_times_walk(const struct span_times *t, const struct span_thread *who, uint64_t from,
-		    uint64_t to, uint64_t known_from, span_piece_fn *fn, void *ctx)
+/* Walks through the pauses of a thread and of its domain, and what lies between them. */
+static int walk_pauses(struct walk *w, const struct span_pauses *thread,
+		       const struct span_pauses *lane, uint64_t from, uint64_t to)
 {
-	struct walk w = {.known_from = who->tid ? known_from : UINT64_MAX, .fn = fn, .ctx = ctx};
-	struct next of_thread = {0}, of_lane = {0};
+	struct next of_thread = first_behind(thread, from), of_lane = first_behind(lane, from);
 	struct pause p;
 	int err = 0;
-	if (who->tid) {
-		w.off_cpu = thread_times_get(&t->off_cpu, who->tid);
-		of_thread = first_behind(ptrmap_get(&t->pauses, who->tid), from);
-	}
-	if (who->in_pauses)
-		of_thread = (struct next){0};
-	else if (who->lane)
-		of_lane = first_behind(ptrmap_get(&t->pauses, OF_LANE | who->lane), from);
 	while (!err && from < to && take(&of_thread, &of_lane, &p) && p.begin_ns < to) {
 		uint64_t begin = p.begin_ns > from ? p.begin_ns : from;
 		uint64_t end = p.end_ns < to ? p.end_ns : to;
 		if (end <= begin)
 			continue;
-		err = begin > from ? walk_own(&w, from, begin) : 0;
+		err = begin > from ? walk_own(w, from, begin) : 0;
 		if (!err)
-			err = fn(ctx, &(struct span_piece){.begin_ns = begin,
-							   .end_ns = end,
-							   .is_pause = true,
-							   .row = p.row});
+			err = w->fn(w->ctx, &(struct span_piece){.begin_ns = begin,
+								 .end_ns = end,
+								 .is_pause = true,
+								 .row = p.row});
 		from = end;
 	}
-	return err || from >= to ? err : walk_own(&w, from, to);
+	return err || from >= to ? err : walk_own(w, from, to);
+}
+
+int span_times_walk(struct span_times *t, const struct span_thread *who, uint64_t from, uint64_t to,
+		    uint64_t known_from, span_piece_fn *fn, void *ctx)
+{
+	struct walk w = {.known_from = who->tid ? known_from : UINT64_MAX, .fn = fn, .ctx = ctx};
+	const struct span_pauses *thread = NULL, *lane = NULL;
+	if (from >= to)
+		return 0;
+	if (who->tid)
+		w.off_cpu = thread_times_get(&t->off_cpu, who->tid);
+	if (who->tid && !who->in_pauses)
+		thread = find_pauses(t, who->tid);
+	if (who->lane && !who->in_pauses)
+		lane = find_pauses(t, OF_LANE | who->lane);
+	/* Most stretches have none, and are asked for when they have just passed. */
+	return is_quiet(thread, from, to) && is_quiet(lane, from, to)
+		       ? walk_own(&w, from, to)
+		       : walk_pauses(&w, thread, lane, from, to);
 }
 
 void span_times_done(struct span_times *t)

@@ -17,12 +17,16 @@
 
 #define SPAN_PAUSES_MAX (1u << 16) /* pauses that are kept of a thread; older ones are not known */
 
+#define SPAN_PAUSES_RECENT 16
+
 struct span_pauses;
 
 /* Zeroed memory: nothing is known. */
 struct span_times {
 	struct thread_times off_cpu;
 	PTRMAP(struct span_pauses) pauses;
+	/* Of those, the last ones that were asked for; private. */
+	struct span_pauses *recent[SPAN_PAUSES_RECENT];
 };
 
 /* A thread, with the domain that it runs. */
@@ -58,8 +62,8 @@ void span_times_trim(struct span_times *t, const struct span_thread *who, uint64
  * Walks [from, to) of a thread without a gap. known_from: before it nothing is known of when
  * threads were without a CPU; UINT64_MAX: never.
  */
-int span_times_walk(const struct span_times *t, const struct span_thread *who, uint64_t from,
-		    uint64_t to, uint64_t known_from, span_piece_fn *fn, void *ctx);
+int span_times_walk(struct span_times *t, const struct span_thread *who, uint64_t from, uint64_t to,
+		    uint64_t known_from, span_piece_fn *fn, void *ctx);
 void span_times_done(struct span_times *t);
 
 #endif
