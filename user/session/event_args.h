@@ -55,7 +55,7 @@ bool event_args_meaning(const struct session *s, const struct ebt_event *ev,
 /* Whether user events of this kind and name have a meaning, unless a payload is malformed. */
 static inline bool event_args_may_mean(const struct session *s, const struct ebt_event *ev)
 {
-	return kinds_get(ev->kind)->label == KINDS_LABEL_user &&
+	return kinds_is_named_by_program(ev->kind) &&
 	       processes_user_meaning(&s->processes, ev->process, ev->id) != EIO_NONE;
 }
 /* The list of arguments of an event, in *ret_list its number below EVENT_ARGS_LISTS. */

@@ -163,6 +163,17 @@ static inline uint64_t kinds_bit(uint16_t kind)
 	return (uint64_t)(kind < EBT_KINDS) << (kind % 64);
 }
 
+/* Whether events of the kind have names of the program's own. */
+static inline bool kinds_is_named_by_program(uint16_t kind)
+{
+	static const uint64_t kinds = 0
+#define EBT_KIND_DEF(value, KIND, name, family, label, ...) \
+	| (uint64_t)(KINDS_LABEL_##label == KINDS_LABEL_user) << (value)
+#include <ebtrace/events.def>
+		;
+	return kinds & kinds_bit(kind);
+}
+
 /* "begin", "page_alloc" …; "unknown" for what is no kind. */
 const char *kinds_name(uint16_t kind);
 /* The event's position in its ring; EBT_NO_POS if it has none, or its kind uses pos for an

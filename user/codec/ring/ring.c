@@ -391,9 +391,32 @@ decode_simple(const struct ring_decoder *d, bool counted, struct run *r, struct 
 	return e;
 }
 
+/* Decodes the next record, which has SIMPLE_MAX_WORDS at least before `end`, if it holds bytes of
+ * the user's and ends there. */
+static inline __attribute__((always_inline)) bool
+decode_bytes(const struct ring_decoder *d, const struct ring_batch *b, bool counted, struct run *r,
+	     const uint64_t *end, struct ebt_event *e)
+{
+	uint64_t h = r->next[0];
+	uint32_t words = ebt_ring_event_words(h);
+	uint32_t most = counted ? EBT_RING_MAX_EVENT_WORDS : OCAML_CUSTOM_WORDS;
+	if (SHAPE_OF(h) != SHAPE(words, 1u, EBT_RING_USER_CUSTOM) || words < 3 || words > most ||
+	    words > (size_t)(end - r->next) || (counted && (uint32_t)h != r->seq) ||
+	    r->next[1] < r->last_ts)
+		return false;
+	uint64_t pad = r->next[words - 1] >> 56, at = (uint64_t)(r->next + 2 - b->words);
+	if (pad > 7)
+		return false;
+	put_simple(e, &d->blank, counted, r, EBT_CUSTOM, ebt_ring_event_id(h), words);
+	e->flags |= EBT_F_PAYLOAD;
+	e->arg[0] = b->payload_base + 8 * at;
+	e->arg[1] = 8 * (words - 2ull) - 1 - pad;
+	return true;
+}
+
 /*
- * Decodes a run of simple records, which most records are. Stops before the first record that is
- * anything else, or that may end behind `limit`; returns the number of events.
+ * Decodes a run of simple records and of the user's bytes, which most records are. Stops before the
+ * first record that is anything else, or that may end behind `limit`; returns the number of events.
  */
 static inline __attribute__((always_inline)) size_t
 decode_run(struct ring_decoder *d, const struct ring_batch *b, bool counted, size_t *at,
@@ -401,13 +424,19 @@ decode_run(struct ring_decoder *d, const struct ring_batch *b, bool counted, siz
 {
 	const uint64_t *end = b->words + limit;
 	struct run r = {b->words + *at, b->pos + *at, d->last_ts, d->next_seq};
-	size_t got = 0, most;
-	do {
-		/* These records fit in the words that are left, so no other bound is checked. */
-		most = (size_t)(end - r.next) / SIMPLE_MAX_WORDS;
+	size_t got = 0;
+	while (got < cap && end - r.next >= SIMPLE_MAX_WORDS) {
+		/* Simple records fit in the words that are left, so no other bound is checked. */
+		size_t most = (size_t)(end - r.next) / SIMPLE_MAX_WORDS;
 		most = got + (most < cap - got ? most : cap - got);
 		got = (size_t)(decode_simple(d, counted, &r, ev + got, ev + most) - ev);
-	} while (got == most && got < cap && end - r.next >= SIMPLE_MAX_WORDS);
+		if (got == most)
+			continue;
+		if (!decode_bytes(d, b, counted, &r, end, &ev[got]))
+			break;
+		d->payloads++;
+		got++;
+	}
 	d->last_ts = r.last_ts;
 	if (got)
 		d->next_seq = r.seq;

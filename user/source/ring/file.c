@@ -204,7 +204,7 @@ bool ring_file_ringless(const struct ring_file *f, uint64_t update_ns, struct ri
 
 int ring_file_learn(struct ring_file *f, struct session *s, uint32_t id)
 {
-	if (id >= EBT_RING_NAMES || (f->named && f->named[id / 8] & 1 << id % 8))
+	if (id >= EBT_RING_NAMES || ring_file_knows(f, id))
 		return 0;
 	const char *name = ebt_cursor_user_name(f->cursor, id);
 	if (!name)

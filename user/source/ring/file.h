@@ -90,6 +90,11 @@ void ring_file_damage(struct ring_file *f, uint64_t offset, const char *expected
 		      const struct ring_fault *fault);
 /* Events of threads without a ring since the last call, into *ret; false: none. */
 bool ring_file_ringless(const struct ring_file *f, uint64_t update_ns, struct ring_loss *ret);
+/* Whether the session has the name of a user event. */
+static inline bool ring_file_knows(const struct ring_file *f, uint32_t id)
+{
+	return f->named && id < EBT_RING_NAMES && f->named[id / 8] & 1 << id % 8;
+}
 /* Enters the name of a user event into the session at its first event. 0 or -ENOMEM. */
 int ring_file_learn(struct ring_file *f, struct session *s, uint32_t id);
 /* Copies the description of the process from the file. */

@@ -36,7 +36,7 @@ static int enter_event(struct session *s, struct ring_lane *lane, struct ebt_eve
 	if (ev->kind == EBT_DAMAGE && ev->domain != EBT_NO_DOMAIN)
 		ring_file_damage(lane->file, ev->arg[0],
 				 ev->arg[1] ? "a record" : "a head and a tail that fit", NULL);
-	if (kinds_family(ev->kind) == KINDS_user) {
+	if (kinds_is_named_by_program(ev->kind)) {
 		int err = ring_file_learn(lane->file, s, ev->id);
 		if (err)
 			return err;
@@ -44,6 +44,15 @@ static int enter_event(struct session *s, struct ring_lane *lane, struct ebt_eve
 	if (ev->flags & EBT_F_PAYLOAD)
 		return session_put_blob(s, ev, (const char *)payloads + ev->arg[0], ev->arg[1]);
 	return 0;
+}
+
+/* Phases, counters and lifecycles, and the program's own events without a payload once their names
+ * are known, are most events, and complete. */
+static inline bool is_complete(const struct ring_lane *lane, const struct ebt_event *ev)
+{
+	return ev->kind < EBT_ALLOC_SIZES ||
+	       (kinds_is_named_by_program(ev->kind) && !(ev->flags & EBT_F_PAYLOAD) &&
+		ring_file_knows(lane->file, ev->id));
 }
 
 /* True for an event or a loss of a ring with ordinals. */
@@ -66,9 +75,8 @@ static int ring_enter(struct session *s, struct ring_lane *lane, struct ebt_even
 		      const void *payloads)
 {
 	int err = 0;
-	/* Phases, counters and lifecycles, most events of a runtime, are complete. */
 	for (struct ebt_event *e = ev, *end = ev + n; !err; e++) {
-		while (e < end && e->kind < EBT_ALLOC_SIZES)
+		while (e < end && is_complete(lane, e))
 			e++;
 		if (e == end)
 			break;

@@ -116,7 +116,8 @@ static void note_tid(struct lane *l, uint32_t tid)
 }
 
 /* NULL: no memory. */
-static struct lane *make_lane(struct span_model *m, const struct ebt_event *ev, uint32_t lane)
+static __attribute__((noinline)) struct lane *make_lane(struct span_model *m,
+							const struct ebt_event *ev, uint32_t lane)
 {
 	bool is_new;
 	struct follow *f = follow_of(m, ev->process);
@@ -132,7 +133,8 @@ static struct lane *make_lane(struct span_model *m, const struct ebt_event *ev, 
 }
 
 /* Another thread runs the lane: the pause of the one before, if it has one, waits. */
-static int switch_thread(struct span_model *m, struct lane *l, const struct ebt_event *ev)
+static __attribute__((noinline)) int switch_thread(struct span_model *m, struct lane *l,
+						   const struct ebt_event *ev)
 {
 	struct pause_thread left = l->clock.now;
 	struct follow *f = follow_of(m, l->process);
