@@ -64,6 +64,7 @@ struct fibers {
 	uint32_t recent[RECENT];
 	PTRARRAY(struct process_fibers) processes; /* by process */
 	PTRARRAY(struct domain) domains;	   /* by lane */
+	struct domain *last;			   /* of the last event; NULL: not known */
 	struct object *objects;			   /* OBJECTS; NULL: none was made */
 	uint32_t open, parts, numbers;
 	uint64_t arrows;
@@ -223,6 +224,22 @@ static struct process_fibers *process_of(struct fibers *f, uint32_t process)
 static struct domain *domain_at(struct fibers *f, uint32_t lane)
 {
 	return ptrarray_get(&f->domains, lane);
+}
+
+static struct domain *add_domain(struct fibers *f, const struct ebt_event *ev, uint32_t lane);
+
+/* NULL: -ENOMEM. */
+static inline struct domain *domain_of(struct fibers *f, const struct ebt_event *ev)
+{
+	struct domain *d = f->last;
+	if (d && d->process == ev->process && d->domain == ev->domain)
+		return d;
+	uint32_t lane = processes_lane_of(&f->session->processes, ev);
+	d = domain_at(f, lane);
+	if (!d && !(d = add_domain(f, ev, lane)))
+		return NULL;
+	f->last = d->domain == EBT_NO_DOMAIN ? NULL : d;
+	return d;
 }
 
 /* NULL: -ENOMEM. */
@@ -724,9 +741,8 @@ static int push_user(struct fibers *f, const struct ebt_event *ev)
 	struct eio_record r;
 	if (!event_args_meaning(f->session, ev, &r))
 		return 0;
-	uint32_t lane = processes_lane_of(&f->session->processes, ev);
-	struct domain *d = domain_at(f, lane);
-	if (!d && !(d = add_domain(f, ev, lane)))
+	struct domain *d = domain_of(f, ev);
+	if (!d)
 		return -ENOMEM;
 	d->in_ring = ev->pos != EBT_NO_POS;
 	if (r.event == EIO_NAME && is_held(d, r.id))
@@ -798,6 +814,7 @@ int fibers_forget(struct fibers *f, uint32_t process, uint64_t end_ns)
 		return 0;
 	int err = end_process(f, p, end_ns, TRACK_PROCESS);
 	ptrarray_remove(&f->processes, process);
+	f->last = NULL;
 	for (struct domain *d = p->first, *next; d; d = next) {
 		next = d->sibling;
 		free(ptrarray_remove(&f->domains, d->lane));

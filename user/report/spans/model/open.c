@@ -101,14 +101,14 @@ static void set_off_cpu(struct span_sums *sums, const struct span_piece *p, stru
 static int on_piece(void *ctx, const struct span_piece *p)
 {
 	const struct walk *w = ctx;
-	struct span_segment s = {.begin_ns = p->begin_ns, .end_ns = p->end_ns};
+	struct span_segment s;
+	span_segment_init(&s, p->part == BLAME_UNKNOWN ? SPAN_UNKNOWN : SPAN_RUNNING, 0,
+			  p->begin_ns, p->end_ns);
 	if (p->is_pause) {
 		s.kind = SPAN_COLLECTED;
 		s.detail = p->row;
 	} else if (p->of) {
 		set_off_cpu(w->sums, p, &s);
-	} else {
-		s.kind = p->part == BLAME_UNKNOWN ? SPAN_UNKNOWN : SPAN_RUNNING;
 	}
 	return w->fn(w->ctx, &s);
 }

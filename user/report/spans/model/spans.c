@@ -50,6 +50,7 @@ struct span_model {
 	struct fiber_lives *lives;	   /* in place of `fibers` */
 	PTRARRAY(struct follow) processes; /* by process */
 	PTRARRAY(struct lane) lanes;	   /* by lane of the registry */
+	struct lane *recent;		   /* of the last event of a domain; NULL: not known */
 	struct span_choice choice;	   /* of names */
 	const struct ebt_event *event;	   /* at hand */
 	struct track *crowded;		   /* it has too many open spans */
@@ -129,6 +130,20 @@ static __attribute__((noinline)) struct lane *make_lane(struct span_model *m,
 	l->domain = ev->domain;
 	l->next = f->lanes;
 	f->lanes = l;
+	return l;
+}
+
+/* NULL: no memory. */
+static inline struct lane *find_lane(struct span_model *m, const struct ebt_event *ev)
+{
+	struct lane *l = m->recent;
+	if (l && l->process == ev->process && l->domain == ev->domain)
+		return l;
+	uint32_t lane = processes_lane_of(&m->session->processes, ev);
+	l = ptrarray_get(&m->lanes, lane);
+	if (!l && !(l = make_lane(m, ev, lane)))
+		return NULL;
+	m->recent = l->domain == EBT_NO_DOMAIN ? NULL : l;
 	return l;
 }
 
@@ -452,6 +467,7 @@ static void free_lanes(struct span_model *m, uint32_t process)
 		ptrarray_remove(&m->lanes, l->lane);
 		free_lane(l);
 	}
+	m->recent = NULL;
 }
 
 static const struct tracks_visitor visitor = {
@@ -515,7 +531,6 @@ static int on_spent(void *ctx, struct fiber *f, const struct fiber_interval *i)
 	struct span_model *m = ctx;
 	struct lane *l = lane_of_fiber(m, f);
 	struct follow *of = follow_of(m, f->process);
-	struct span_segment s = {.begin_ns = i->begin_ns, .end_ns = i->end_ns};
 	if (!of)
 		return -ENOMEM;
 	if (l && i->state == FIBER_RUNNING)
@@ -527,9 +542,11 @@ static int on_spent(void *ctx, struct fiber *f, const struct fiber_interval *i)
 		return open_span_walk(&of->times, &m->sums, &who, known_from(m, of), i->begin_ns,
 				      i->end_ns, add_to_fiber, f->user);
 	}
-	s.kind = i->state == FIBER_READY ? SPAN_READY : SPAN_SUSPENDED;
-	if (s.kind == SPAN_SUSPENDED)
-		s.detail = text_of_fibers(m, i->operation);
+	struct span_segment s;
+	bool is_ready = i->state == FIBER_READY;
+	uint32_t operation = is_ready ? 0 : text_of_fibers(m, i->operation);
+	span_segment_init(&s, is_ready ? SPAN_READY : SPAN_SUSPENDED, operation, i->begin_ns,
+			  i->end_ns);
 	return add_to_fiber(f->user, &s);
 }
 
@@ -696,9 +713,8 @@ void span_model_free(struct span_model *m)
 /* An event of a domain or thread: the lane may have another thread with it. 0 or -ENOMEM. */
 static int note_lane(struct span_model *m, const struct ebt_event *ev)
 {
-	uint32_t lane = processes_lane_of(&m->session->processes, ev);
-	struct lane *l = ptrarray_get(&m->lanes, lane);
-	if (!l && !(l = make_lane(m, ev, lane)))
+	struct lane *l = find_lane(m, ev);
+	if (!l)
 		return -ENOMEM;
 	int err = 0;
 	if (ev->tid && ev->tid != l->clock.now.tid) {

@@ -35,6 +35,18 @@ struct span_segment {
 	uint32_t stack; /* where it was blocked, until it is added to a span; 0: not known */
 };
 
+/* One of no other thread. Field by field: clearing it at once costs more. */
+static inline void span_segment_init(struct span_segment *s, enum span_part_kind kind,
+				     uint32_t detail, uint64_t begin_ns, uint64_t end_ns)
+{
+	s->begin_ns = begin_ns;
+	s->end_ns = end_ns;
+	s->kind = kind;
+	s->detail = detail;
+	s->tid = s->comm = s->stack = 0;
+	s->is_tracer = false;
+}
+
 struct span_segments {
 	struct span_segment *at;
 	uint32_t count, cap;
