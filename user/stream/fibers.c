@@ -18,6 +18,9 @@
 /* Nearly all texts are of some dozens. Direct-mapped. */
 #define RECENT 64
 
+/* Memory of parts that have ended, for the next ones. */
+#define SPARE_PARTS 64
+
 struct text {
 	uint64_t user; /* the caller's */
 	size_t bytes;
@@ -57,6 +60,8 @@ struct fibers {
 	const struct fibers_visitor *visitor;
 	void *ctx;
 	struct strings *strings;
+	struct fiber_part *spare; /* SPARE_PARTS at most, a list by `outer` */
+	uint32_t spares;
 	struct text *text; /* by id */
 	uint32_t texts;
 	size_t text_bytes;
@@ -122,6 +127,10 @@ void fibers_free(struct fibers *f)
 	for (struct process_fibers *p; (p = ptrarray_next(&f->processes, &at));)
 		free_process(p);
 	ptrarray_done(&f->processes);
+	for (struct fiber_part *p; (p = f->spare);) {
+		f->spare = p->outer;
+		free(p);
+	}
 	strings_free(f->strings);
 	free(f->text);
 	free(f->objects);
@@ -365,6 +374,28 @@ static int change_state(struct fibers *f, struct fiber *fiber, uint64_t ts, enum
 	return err;
 }
 
+/* Its content is any. NULL: no memory. */
+static struct fiber_part *make_part(struct fibers *f)
+{
+	struct fiber_part *p = f->spare;
+	if (!p)
+		return malloc(sizeof(*p));
+	f->spare = p->outer;
+	f->spares--;
+	return p;
+}
+
+static void free_part(struct fibers *f, struct fiber_part *p)
+{
+	if (f->spares == SPARE_PARTS) {
+		free(p);
+		return;
+	}
+	p->outer = f->spare;
+	f->spare = p;
+	f->spares++;
+}
+
 static int close_inner(struct fibers *f, struct fiber *fiber, uint64_t ts, enum track_end how)
 {
 	struct process_fibers *process = process_of(f, fiber->process);
@@ -374,7 +405,7 @@ static int close_inner(struct fibers *f, struct fiber *fiber, uint64_t ts, enum 
 	if (p->is_context && ptrmap_get(&process->contexts, (uint64_t)p->id) == p)
 		ptrmap_remove(&process->contexts, (uint64_t)p->id);
 	fibers_drop_text(f, p->name);
-	free(p);
+	free_part(f, p);
 	f->parts--;
 	return err;
 }
@@ -576,19 +607,20 @@ static int open_part(struct fibers *f, struct domain *d, const struct eio_record
 		return 0;
 	}
 	struct process_fibers *process = process_of(f, d->process);
-	struct fiber_part *p = calloc(1, sizeof(*p));
+	struct fiber_part *p = make_part(f);
 	if (!p || (is_context && ptrmap_set(&process->contexts, (uint64_t)r->id, p))) {
 		free(p);
 		return -ENOMEM;
 	}
 	int err = cut_interval(f, fiber, ts, TRACK_ENDED);
-	*p = (struct fiber_part){.outer = fiber->inner,
-				 .begin_ns = fiber->since_ns,
-				 .id = is_context ? r->id : 0,
-				 .is_context = is_context,
-				 .type = r->type,
-				 .depth = (uint16_t)depth,
-				 .fiber = fiber};
+	p->outer = fiber->inner;
+	p->begin_ns = fiber->since_ns;
+	p->id = is_context ? r->id : 0;
+	p->name = 0;
+	p->is_context = is_context;
+	p->type = r->type;
+	p->depth = (uint16_t)depth;
+	p->fiber = fiber;
 	int failed = is_context ? 0 : keep_text(f, r, &p->name);
 	fiber->inner = p;
 	f->parts++;
@@ -736,19 +768,22 @@ static int push_record(struct fibers *f, struct domain *d, const struct ebt_even
 	return 0;
 }
 
-static int push_user(struct fibers *f, const struct ebt_event *ev)
+int fibers_push_record(struct fibers *f, const struct ebt_event *ev, const struct eio_record *r)
 {
-	struct eio_record r;
-	if (!event_args_meaning(f->session, ev, &r))
-		return 0;
 	struct domain *d = domain_of(f, ev);
 	if (!d)
 		return -ENOMEM;
 	d->in_ring = ev->pos != EBT_NO_POS;
-	if (r.event == EIO_NAME && is_held(d, r.id))
-		return set_name(f, d, &r);
+	if (r->event == EIO_NAME && is_held(d, r->id))
+		return set_name(f, d, r);
 	int err = d->held || d->held_part ? release(f, d) : 0;
-	return err ? err : push_record(f, d, ev, &r);
+	return err ? err : push_record(f, d, ev, r);
+}
+
+static int push_user(struct fibers *f, const struct ebt_event *ev)
+{
+	struct eio_record r;
+	return event_args_meaning(f->session, ev, &r) ? fibers_push_record(f, ev, &r) : 0;
 }
 
 /* Of the domains that a loss without one concerns, as stream/tracks.h says it of tracks. */

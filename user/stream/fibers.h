@@ -134,6 +134,8 @@ void fibers_free(struct fibers *f); /* NULL is allowed */
 /* Processes an event of any kind, in order of time, with its payload. 0, -ENOMEM, or the result of
  * a visit. */
 int fibers_push(struct fibers *f, const struct ebt_event *ev);
+/* As fibers_push(), of a user event that means this. */
+int fibers_push_record(struct fibers *f, const struct ebt_event *ev, const struct eio_record *r);
 /* Ends the fibers of a process and releases its state. */
 int fibers_forget(struct fibers *f, uint32_t process, uint64_t end_ns);
 /* Ends all fibers, as unfinished. */

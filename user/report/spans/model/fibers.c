@@ -220,6 +220,12 @@ int fibers_times_event(struct fibers_times *m, const struct ebt_event *ev)
 	return fibers_push(m->fibers, ev);
 }
 
+int fibers_times_record(struct fibers_times *m, const struct ebt_event *ev,
+			const struct eio_record *r)
+{
+	return fibers_push_record(m->fibers, ev, r);
+}
+
 int fibers_times_forget(struct fibers_times *m, uint32_t process, uint64_t end_ns)
 {
 	return fibers_forget(m->fibers, process, end_ns);

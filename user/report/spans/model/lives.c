@@ -281,15 +281,10 @@ static int end_domains(struct fiber_lives *l, uint32_t process, uint64_t end_ns)
 	return err;
 }
 
-static int push_to_domain(struct fiber_lives *l, const struct ebt_event *ev)
+static int push_to_domain(struct fiber_lives *l, const struct ebt_event *ev,
+			  const struct eio_record *r)
 {
-	struct eio_record r;
-	if (ev->kind == EBT_LOST)
-		return end_domains(l, ev->process, EBT_LOST_SINCE(ev));
-	if (kinds_get(ev->kind)->label != KINDS_LABEL_user ||
-	    !event_args_meaning(l->session, ev, &r))
-		return 0;
-	enum span_domain_state state = state_behind(&r);
+	enum span_domain_state state = state_behind(r);
 	struct domain_life *d = life_of(l, ev);
 	if (!d)
 		return -ENOMEM;
@@ -327,8 +322,15 @@ void fiber_lives_free(struct fiber_lives *l)
 
 int fiber_lives_event(struct fiber_lives *l, const struct ebt_event *ev)
 {
-	int err = push_to_domain(l, ev);
+	int err = ev->kind == EBT_LOST ? end_domains(l, ev->process, EBT_LOST_SINCE(ev)) : 0;
 	return err ? err : fibers_times_event(l->times, ev);
+}
+
+int fiber_lives_record(struct fiber_lives *l, const struct ebt_event *ev,
+		       const struct eio_record *r)
+{
+	int err = push_to_domain(l, ev, r);
+	return err ? err : fibers_times_record(l->times, ev, r);
 }
 
 int fiber_lives_forget(struct fiber_lives *l, uint32_t process, uint64_t end_ns)

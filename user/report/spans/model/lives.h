@@ -36,7 +36,10 @@ struct fiber_lives_host {
 int fiber_lives_new(const struct session *s, const struct fiber_lives_host *host,
 		    struct fiber_lives **ret);
 void fiber_lives_free(struct fiber_lives *l); /* NULL is allowed */
-/* In order of time. 0 or -ENOMEM, as are the next two. */
+/* In order of time: an event of the library, which means this, and any other one. 0 or -ENOMEM, as
+ * are the next two. */
+int fiber_lives_record(struct fiber_lives *l, const struct ebt_event *ev,
+		       const struct eio_record *r);
 int fiber_lives_event(struct fiber_lives *l, const struct ebt_event *ev);
 int fiber_lives_forget(struct fiber_lives *l, uint32_t process, uint64_t end_ns);
 int fiber_lives_end(struct fiber_lives *l, uint64_t end_ns);

@@ -34,9 +34,8 @@ static struct span_part *find(const struct span_parts *p, uint32_t kind, uint32_
 
 int span_parts_add_new(struct span_parts *p, uint32_t kind, uint32_t detail, uint64_t ns)
 {
-	struct span_part *part = find(p, kind, detail);
-	/* There is always room for one more of each kind. */
-	if (!part && p->count >= SPAN_PARTS_MAX - SPAN_PART_KINDS) {
+	struct span_part *part = NULL;
+	if (p->count >= SPAN_PARTS_MAX - SPAN_PART_KINDS) {
 		detail = SPAN_DETAIL_OTHER;
 		part = find(p, kind, detail);
 	}

@@ -85,7 +85,7 @@ static inline int32_t span_block_call(uint32_t detail)
 	return (int32_t)(detail & UINT16_MAX) - 1;
 }
 
-/* Adds to a part that there may not be yet. 0 or -ENOMEM. */
+/* Adds a part that there is not yet. 0 or -ENOMEM. */
 int span_parts_add_new(struct span_parts *p, uint32_t kind, uint32_t detail, uint64_t ns);
 /* 0 or -ENOMEM. */
 static inline int span_parts_add(struct span_parts *p, uint32_t kind, uint32_t detail, uint64_t ns)
@@ -95,7 +95,13 @@ static inline int span_parts_add(struct span_parts *p, uint32_t kind, uint32_t d
 			at->ns += ns;
 			return 0;
 		}
-	return ns ? span_parts_add_new(p, kind, detail, ns) : 0;
+	if (!ns)
+		return 0;
+	/* There is always room for one more of each kind. */
+	if (p->count == p->cap || p->count >= SPAN_PARTS_MAX - SPAN_PART_KINDS)
+		return span_parts_add_new(p, kind, detail, ns);
+	p->at[p->count++] = (struct span_part){kind, detail, ns};
+	return 0;
 }
 int span_parts_merge(struct span_parts *p, const struct span_parts *more);
 /* By kind, and within a kind the longest first. */

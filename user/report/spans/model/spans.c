@@ -640,11 +640,20 @@ static int make_lives(struct span_model *m)
 	return fiber_lives_new(m->session, &host, &m->lives);
 }
 
+/* An event that is not one of the library of fibers. */
 static int push_to_fibers(struct span_model *m, const struct ebt_event *ev)
 {
 	if (m->lives)
 		return fiber_lives_event(m->lives, ev);
 	return m->fibers ? fibers_push(m->fibers, ev) : 0;
+}
+
+static int push_record(struct span_model *m, const struct ebt_event *ev, const struct eio_record *r)
+{
+	if (m->lives)
+		return fiber_lives_record(m->lives, ev, r);
+	int err = m->fibers ? 0 : fibers_new(m->session, &fibers_visitor, m, &m->fibers);
+	return err ? err : fibers_push_record(m->fibers, ev, r);
 }
 
 /* ---- events ---- */
@@ -711,7 +720,7 @@ void span_model_free(struct span_model *m)
 }
 
 /* An event of a domain or thread: the lane may have another thread with it. 0 or -ENOMEM. */
-static int note_lane(struct span_model *m, const struct ebt_event *ev)
+static inline int note_lane(struct span_model *m, const struct ebt_event *ev)
 {
 	struct lane *l = find_lane(m, ev);
 	if (!l)
@@ -728,10 +737,9 @@ static int note_lane(struct span_model *m, const struct ebt_event *ev)
 /* An event of a library of fibers. It is in no track: it begins and ends what is theirs. */
 static int push_of_fibers(struct span_model *m, const struct ebt_event *ev)
 {
+	struct eio_record r;
 	int err = note_lane(m, ev);
-	if (!err && !m->fibers && !m->lives)
-		err = fibers_new(m->session, &fibers_visitor, m, &m->fibers);
-	return err ? err : push_to_fibers(m, ev);
+	return err || !event_args_meaning(m->session, ev, &r) ? err : push_record(m, ev, &r);
 }
 
 static int push(struct span_model *m, const struct ebt_event *ev)
