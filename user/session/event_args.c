@@ -132,16 +132,12 @@ static void get_meaning(const struct eio_record *r, struct event_arg *arg)
 	}
 }
 
-bool event_args_meaning(const struct session *s, const struct ebt_event *ev, struct eio_record *ret)
+bool event_args_decode(const struct session *s, const struct ebt_event *ev, enum eio_event e,
+		       struct eio_record *ret)
 {
 	size_t bytes = 0;
-	uint32_t meaning = kinds_is_named_by_program(ev->kind)
-				   ? processes_user_meaning(&s->processes, ev->process, ev->id)
-				   : EIO_NONE;
-	if (meaning == EIO_NONE)
-		return false;
 	const void *data = ev->kind == EBT_CUSTOM ? session_blob(s, ev, &bytes) : NULL;
-	return eio_decode(meaning, ev, data, bytes, ret);
+	return eio_decode(e, ev, data, bytes, ret);
 }
 
 const struct kinds_arg *event_args_of_meaning(unsigned event)

@@ -49,14 +49,27 @@ struct event_arg {
  * arguments in the payload. */
 void event_args_payload(const struct session *s, const struct ebt_event *ev,
 			struct event_args_payload *ret);
+/* Which event of a known library a user event is by its name; EIO_NONE: of none. */
+static inline enum eio_event event_args_event(const struct session *s, const struct ebt_event *ev)
+{
+	return kinds_is_named_by_program(ev->kind)
+		       ? (enum eio_event)processes_user_meaning(&s->processes, ev->process, ev->id)
+		       : EIO_NONE;
+}
+/* What it means, of any such event. False: its payload is malformed. */
+bool event_args_decode(const struct session *s, const struct ebt_event *ev, enum eio_event e,
+		       struct eio_record *ret);
 /* What a user event means. False: nothing that is known. */
-bool event_args_meaning(const struct session *s, const struct ebt_event *ev,
-			struct eio_record *ret);
+static inline bool event_args_meaning(const struct session *s, const struct ebt_event *ev,
+				      struct eio_record *ret)
+{
+	enum eio_event e = event_args_event(s, ev);
+	return e != EIO_NONE && event_args_decode(s, ev, e, ret);
+}
 /* Whether user events of this kind and name have a meaning, unless a payload is malformed. */
 static inline bool event_args_may_mean(const struct session *s, const struct ebt_event *ev)
 {
-	return kinds_is_named_by_program(ev->kind) &&
-	       processes_user_meaning(&s->processes, ev->process, ev->id) != EIO_NONE;
+	return event_args_event(s, ev) != EIO_NONE;
 }
 /* The list of arguments of an event, in *ret_list its number below EVENT_ARGS_LISTS. */
 const struct kinds_arg *event_args_list(const struct session *s, const struct ebt_event *ev,

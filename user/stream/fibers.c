@@ -351,17 +351,16 @@ unsigned fibers_open_intervals(const struct fiber *f, uint64_t end_ns,
 static int cut_interval(struct fibers *f, struct fiber *fiber, uint64_t ts, enum track_end how)
 {
 	struct fiber_interval interval[FIBER_OPEN_INTERVALS];
-	unsigned n = fibers_open_intervals(fiber, ts, interval);
-	int err = 0;
-	if (!n)
+	if (ts <= fiber->since_ns)
 		return 0;
+	unsigned n = fibers_open_intervals(fiber, ts, interval);
 	interval[n - 1].how = how;
 	fiber->since_ns = ts;
 	if (fiber->state == FIBER_RUNNING)
 		fiber->arrow = 0;
-	for (unsigned i = 0; i < n && !err && f->visitor->spent; i++)
-		err = f->visitor->spent(f->ctx, fiber, &interval[i]);
-	return err;
+	int err = f->visitor->spent ? f->visitor->spent(f->ctx, fiber, interval) : 0;
+	return n < 2 || err || !f->visitor->spent ? err
+						  : f->visitor->spent(f->ctx, fiber, interval + 1);
 }
 
 static int change_state(struct fibers *f, struct fiber *fiber, uint64_t ts, enum fiber_state state)

@@ -116,7 +116,12 @@ static int on_piece(void *ctx, const struct span_piece *p)
 int open_span_walk(struct span_times *t, struct span_sums *sums, const struct span_thread *who,
 		   uint64_t known_from, uint64_t from, uint64_t to, open_span_fn *fn, void *ctx)
 {
+	struct span_segment s;
 	struct walk w = {sums, fn, ctx};
+	if (from < to && span_times_is_unknown(t, who, from, to)) {
+		span_segment_init(&s, SPAN_UNKNOWN, 0, from, to);
+		return fn(ctx, &s);
+	}
 	return span_times_walk(t, who, from, to, known_from, on_piece, &w);
 }
 

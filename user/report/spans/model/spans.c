@@ -153,6 +153,7 @@ static __attribute__((noinline)) int switch_thread(struct span_model *m, struct 
 {
 	struct pause_thread left = l->clock.now;
 	struct follow *f = follow_of(m, l->process);
+	note_tid(l, ev->tid);
 	int waits = f ? pause_clock_switch(&l->clock, ev->tid, l->last_ns, ev->ts) : -ENOMEM;
 	if (waits < 0)
 		return waits;
@@ -720,33 +721,31 @@ void span_model_free(struct span_model *m)
 }
 
 /* An event of a domain or thread: the lane may have another thread with it. 0 or -ENOMEM. */
-static inline int note_lane(struct span_model *m, const struct ebt_event *ev)
+static inline __attribute__((always_inline)) int note_lane(struct span_model *m,
+							   const struct ebt_event *ev)
 {
 	struct lane *l = find_lane(m, ev);
 	if (!l)
 		return -ENOMEM;
-	int err = 0;
-	if (ev->tid && ev->tid != l->clock.now.tid) {
-		note_tid(l, ev->tid);
-		err = switch_thread(m, l, ev);
-	}
+	int err = ev->tid && ev->tid != l->clock.now.tid ? switch_thread(m, l, ev) : 0;
 	l->last_ns = ev->ts;
 	return err;
 }
 
 /* An event of a library of fibers. It is in no track: it begins and ends what is theirs. */
-static int push_of_fibers(struct span_model *m, const struct ebt_event *ev)
+static int push_of_fibers(struct span_model *m, const struct ebt_event *ev, enum eio_event e)
 {
 	struct eio_record r;
 	int err = note_lane(m, ev);
-	return err || !event_args_meaning(m->session, ev, &r) ? err : push_record(m, ev, &r);
+	return err || !event_args_decode(m->session, ev, e, &r) ? err : push_record(m, ev, &r);
 }
 
 static int push(struct span_model *m, const struct ebt_event *ev)
 {
 	m->end_ns = ev->ts > m->end_ns ? ev->ts : m->end_ns;
-	if (event_args_may_mean(m->session, ev))
-		return push_of_fibers(m, ev);
+	enum eio_event of_fibers = event_args_event(m->session, ev);
+	if (of_fibers != EIO_NONE)
+		return push_of_fibers(m, ev, of_fibers);
 	m->event = ev;
 	if (ev->kind == EBT_OFFCPU)
 		return add_interval(m, ev);

@@ -218,6 +218,14 @@ static int walk_pauses(struct walk *w, const struct span_pauses *thread,
 	return err || from >= to ? err : walk_own(w, from, to);
 }
 
+bool span_times_is_unknown(struct span_times *t, const struct span_thread *who, uint64_t from,
+			   uint64_t to)
+{
+	bool has_pauses = who->lane && !who->in_pauses;
+	return !who->tid &&
+	       (!has_pauses || is_quiet(find_pauses(t, OF_LANE | who->lane), from, to));
+}
+
 int span_times_walk(struct span_times *t, const struct span_thread *who, uint64_t from, uint64_t to,
 		    uint64_t known_from, span_piece_fn *fn, void *ctx)
 {
