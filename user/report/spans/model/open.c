@@ -101,9 +101,8 @@ static void set_off_cpu(struct span_sums *sums, const struct span_piece *p, stru
 static int on_piece(void *ctx, const struct span_piece *p)
 {
 	const struct walk *w = ctx;
-	struct span_segment s;
-	span_segment_init(&s, p->part == BLAME_UNKNOWN ? SPAN_UNKNOWN : SPAN_RUNNING, 0,
-			  p->begin_ns, p->end_ns);
+	struct span_segment s = span_segment_of(
+		p->part == BLAME_UNKNOWN ? SPAN_UNKNOWN : SPAN_RUNNING, 0, p->begin_ns, p->end_ns);
 	if (p->is_pause) {
 		s.kind = SPAN_COLLECTED;
 		s.detail = p->row;
@@ -116,12 +115,7 @@ static int on_piece(void *ctx, const struct span_piece *p)
 int open_span_walk(struct span_times *t, struct span_sums *sums, const struct span_thread *who,
 		   uint64_t known_from, uint64_t from, uint64_t to, open_span_fn *fn, void *ctx)
 {
-	struct span_segment s;
 	struct walk w = {sums, fn, ctx};
-	if (from < to && span_times_is_unknown(t, who, from, to)) {
-		span_segment_init(&s, SPAN_UNKNOWN, 0, from, to);
-		return fn(ctx, &s);
-	}
 	return span_times_walk(t, who, from, to, known_from, on_piece, &w);
 }
 

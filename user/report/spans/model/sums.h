@@ -36,15 +36,17 @@ struct span_segment {
 };
 
 /* One of no other thread. Field by field: clearing it at once costs more. */
-static inline void span_segment_init(struct span_segment *s, enum span_part_kind kind,
-				     uint32_t detail, uint64_t begin_ns, uint64_t end_ns)
+static inline struct span_segment span_segment_of(enum span_part_kind kind, uint32_t detail,
+						  uint64_t begin_ns, uint64_t end_ns)
 {
-	s->begin_ns = begin_ns;
-	s->end_ns = end_ns;
-	s->kind = kind;
-	s->detail = detail;
-	s->tid = s->comm = s->stack = 0;
-	s->is_tracer = false;
+	struct span_segment s;
+	s.begin_ns = begin_ns;
+	s.end_ns = end_ns;
+	s.kind = kind;
+	s.detail = detail;
+	s.tid = s.comm = s.stack = 0;
+	s.is_tracer = false;
+	return s;
 }
 
 struct span_segments {
@@ -150,8 +152,9 @@ static inline int span_segments_add(struct span_segments *s, const struct span_s
 	struct span_segment *last = s->count ? &s->at[s->count - 1] : NULL;
 	if (next->end_ns <= next->begin_ns)
 		return 0;
-	if (last && last->end_ns == next->begin_ns && last->kind == next->kind &&
-	    last->detail == next->detail && last->tid == next->tid) {
+	if (last && last->end_ns == next->begin_ns &&
+	    !((last->kind ^ next->kind) | (last->detail ^ next->detail) |
+	      (last->tid ^ next->tid))) {
 		last->end_ns = next->end_ns;
 		return 0;
 	}
