@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * What an event of a real Eio program costs from the words of its ring on: reading it, its payload
- * in the session, its meaning, and following the fibers. And, without the ring, the same for the
- * sums of fibers. One round, JSON lines.
+ * in the session, its meaning, and following the fibers; and, on top, the sums of fibers, and those
+ * of spans. One round, JSON lines.
  */
 #include "report/spans/model/fibers.h"
+#include "report/spans/model/spans.h"
 
 #include <ebtrace/cursor.h>
 #include <stdio.h>
@@ -18,10 +19,12 @@
 
 struct bench {
 	struct session *session;
-	struct fibers *fibers; /* one of both */
+	struct fibers *fibers; /* one of these three */
 	struct fibers_times *times;
+	struct span_model *spans;
 	uint32_t process;
 	uint64_t ts; /* added to times, so that those of a round follow those of the one before */
+	struct ebt_event last;
 	size_t events;
 };
 
@@ -43,8 +46,11 @@ static int on_event(const struct ebt_event *event, const void *payload, size_t b
 	ev.ts += b->ts;
 	if (payload && session_put_blob(b->session, &ev, payload, bytes))
 		return -1;
-	int err = b->fibers ? fibers_push(b->fibers, &ev) : fibers_times_event(b->times, &ev);
+	int err = b->fibers  ? fibers_push(b->fibers, &ev)
+		  : b->times ? fibers_times_event(b->times, &ev)
+			     : span_model_events(b->spans, &ev, 1);
 	session_drop_event(b->session, &ev);
+	b->last = *event;
 	b->events++;
 	return err;
 }
@@ -70,17 +76,32 @@ static double round_ns(struct bench *b, int fd)
 	ssize_t n = ebt_cursor_poll(c, on_event, b, 0);
 	t = cpu_ns() - t;
 	ebt_cursor_close(c);
+	/* What is open where the ring ends does not end in the next round. */
+	struct ebt_event lost = {.ts = b->last.ts,
+				 .pos = b->last.ts + b->ts,
+				 .kind = EBT_LOST,
+				 .domain = b->last.domain};
+	int err = on_event(&lost, NULL, 0, b);
 	b->ts += 1000000000;
-	return n < 0 ? -1 : t;
+	return n < 0 || err ? -1 : t;
 }
 
-static int bench(int fd, const char *name, bool sums)
+enum what { FIBERS, SUMS, SPANS };
+
+static int make(struct bench *b, enum what what)
+{
+	static const struct span_model_options options = {.slowest = 10};
+	return what == FIBERS ? fibers_new(b->session, &quiet, b, &b->fibers)
+	       : what == SUMS ? fibers_times_new(b->session, on_done, b, &b->times)
+			      : span_model_new(b->session, &options, &b->spans);
+}
+
+static int bench(int fd, const char *name, enum what what)
 {
 	struct bench b = {0};
 	double ns = 0;
 	if (session_new(&b.session) || processes_of(&b.session->processes, 1, &b.process) ||
-	    (sums ? fibers_times_new(b.session, on_done, &b, &b.times)
-		  : fibers_new(b.session, &quiet, &b, &b.fibers)))
+	    make(&b, what))
 		return 1;
 	while (b.events < EVENTS) {
 		double round = round_ns(&b, fd);
@@ -92,6 +113,7 @@ static int bench(int fd, const char *name, bool sums)
 	       ns / (double)b.events);
 	fibers_free(b.fibers);
 	fibers_times_free(b.times);
+	span_model_free(b.spans);
 	session_free(b.session);
 	return 0;
 }
@@ -107,8 +129,9 @@ int main(void)
 	while ((n = fread(block, 1, sizeof(block), p)) > 0)
 		if (pwrite(fileno(unpacked), block, n, (at += (off_t)n) - (off_t)n) != (ssize_t)n)
 			return 1;
-	if (pclose(p) || bench(fileno(unpacked), "eio_read", false) ||
-	    bench(fileno(unpacked), "eio_sums", true)) {
+	if (pclose(p) || bench(fileno(unpacked), "eio_read", FIBERS) ||
+	    bench(fileno(unpacked), "eio_sums", SUMS) ||
+	    bench(fileno(unpacked), "eio_spans", SPANS)) {
 		fputs("bench_eio: no result\n", stderr);
 		return 1;
 	}
