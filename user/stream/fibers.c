@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "stream/fibers.h"
 
-#include "base/array.h"
 #include "base/ptrarray.h"
 #include "base/ptrmap.h"
-#include "base/utf8.h"
 #include "session/event_args.h"
 #include <errno.h>
 #include <stdlib.h>
@@ -12,19 +10,8 @@
 
 /* Objects whose types are remembered. Direct-mapped: those that share a slot replace each other. */
 #define OBJECTS 16384
-/* Memory under a text besides its bytes. */
-#define TEXT_OVERHEAD 64
-
-/* Nearly all texts are of some dozens. Direct-mapped. */
-#define RECENT 64
-
 /* Memory of parts that have ended, for the next ones. */
 #define SPARE_PARTS 64
-
-struct text {
-	uint64_t user; /* the caller's */
-	size_t bytes;
-};
 
 struct object {
 	int64_t id;
@@ -59,14 +46,9 @@ struct fibers {
 	const struct session *session;
 	const struct fibers_visitor *visitor;
 	void *ctx;
-	struct strings *strings;
+	struct fiber_texts texts;
 	struct fiber_part *spare; /* SPARE_PARTS at most, a list by `outer` */
 	uint32_t spares;
-	struct text *text; /* by id */
-	uint32_t texts;
-	size_t text_bytes;
-	/* Texts that are held, so that they are found, and not made again and again. */
-	uint32_t recent[RECENT];
 	PTRARRAY(struct process_fibers) processes; /* by process */
 	PTRARRAY(struct domain) domains;	   /* by lane */
 	struct domain *last;			   /* of the last event; NULL: not known */
@@ -82,7 +64,7 @@ int fibers_new(const struct session *s, const struct fibers_visitor *v, void *ct
 	struct fibers *f = calloc(1, sizeof(*f));
 	if (!f)
 		return -ENOMEM;
-	if (strings_new(&f->strings)) {
+	if (fiber_texts_init(&f->texts)) {
 		free(f);
 		return -ENOMEM;
 	}
@@ -131,15 +113,14 @@ void fibers_free(struct fibers *f)
 		f->spare = p->outer;
 		free(p);
 	}
-	strings_free(f->strings);
-	free(f->text);
+	fiber_texts_done(&f->texts);
 	free(f->objects);
 	free(f);
 }
 
 const char *fibers_text(const struct fibers *f, uint32_t id)
 {
-	return id ? strings_text(f->strings, id) : NULL;
+	return id ? strings_text(f->texts.strings, id) : NULL;
 }
 
 uint32_t fibers_count(const struct fibers *f)
@@ -149,80 +130,24 @@ uint32_t fibers_count(const struct fibers *f)
 
 struct fibers_limits fibers_over_limits(const struct fibers *f)
 {
-	return f->over;
+	struct fibers_limits over = f->over;
+	over.texts = f->texts.over;
+	return over;
 }
 
 void fibers_hold_text(struct fibers *f, uint32_t id)
 {
-	strings_hold(f->strings, id);
+	strings_hold(f->texts.strings, id);
 }
 
 void fibers_drop_text(struct fibers *f, uint32_t id)
 {
-	if (strings_drop(f->strings, id))
-		f->text_bytes -= f->text[id].bytes + TEXT_OVERHEAD;
+	fiber_texts_drop(&f->texts, id);
 }
 
 uint64_t *fibers_text_user(struct fibers *f, uint32_t id)
 {
-	return &f->text[id].user;
-}
-
-/* The id of a text of `len` bytes, held. 0: no memory. */
-static uint32_t intern_text(struct fibers *f, const char *text, size_t len)
-{
-	uint32_t before = strings_count(f->strings), id = strings_put(f->strings, text, len);
-	if (!id || strings_count(f->strings) == before)
-		return id;
-	if (!array_room(f->text, f->texts, id)) {
-		strings_drop(f->strings, id);
-		return 0;
-	}
-	f->text[id] = (struct text){.bytes = len};
-	f->text_bytes += len + TEXT_OVERHEAD;
-	return id;
-}
-
-/* A text of a record that may need to be made valid, held. */
-static __attribute__((noinline)) int make_text(struct fibers *f, const struct eio_record *r,
-					       uint32_t *recent, uint32_t *ret)
-{
-	char text[FIBERS_TEXT_BYTES];
-	bool is_cut;
-	size_t len = utf8_copy(text, sizeof(text), r->text, r->text_bytes, &is_cut);
-	for (char *p = text; (p = memchr(p, 0, len - (size_t)(p - text)));)
-		*p = '?';
-	if (f->text_bytes + len + TEXT_OVERHEAD > FIBERS_TEXTS_BYTES) {
-		f->over.texts++;
-		return 0;
-	}
-	uint32_t id = intern_text(f, text, len);
-	if (!id)
-		return -ENOMEM;
-	strings_hold(f->strings, id);
-	fibers_drop_text(f, *recent);
-	*recent = *ret = id;
-	return 0;
-}
-
-/* A text of a record, held. *ret 0: it is empty, or there is no room for it. 0 or -ENOMEM. */
-static int keep_text(struct fibers *f, const struct eio_record *r, uint32_t *ret)
-{
-	size_t n = r->text_bytes;
-	*ret = 0;
-	if (!n)
-		return 0;
-	const unsigned char *p = (const unsigned char *)r->text;
-	uint32_t *recent = &f->recent[(n + 5u * p[0] + 3u * p[n / 2] + p[n - 1]) % RECENT];
-	/* Equal to one that is valid, it is valid, too. */
-	bool is_recent = *recent && f->text[*recent].bytes == n &&
-			 !memcmp(strings_text(f->strings, *recent), p, n) &&
-			 f->text_bytes + n + TEXT_OVERHEAD <= FIBERS_TEXTS_BYTES;
-	if (!is_recent)
-		return make_text(f, r, recent, ret);
-	strings_hold(f->strings, *recent);
-	*ret = *recent;
-	return 0;
+	return fiber_texts_user(&f->texts, id);
 }
 
 static struct process_fibers *process_of(struct fibers *f, uint32_t process)
@@ -233,22 +158,6 @@ static struct process_fibers *process_of(struct fibers *f, uint32_t process)
 static struct domain *domain_at(struct fibers *f, uint32_t lane)
 {
 	return ptrarray_get(&f->domains, lane);
-}
-
-static struct domain *add_domain(struct fibers *f, const struct ebt_event *ev, uint32_t lane);
-
-/* NULL: -ENOMEM. */
-static inline struct domain *domain_of(struct fibers *f, const struct ebt_event *ev)
-{
-	struct domain *d = f->last;
-	if (d && d->process == ev->process && d->domain == ev->domain)
-		return d;
-	uint32_t lane = processes_lane_of(&f->session->processes, ev);
-	d = domain_at(f, lane);
-	if (!d && !(d = add_domain(f, ev, lane)))
-		return NULL;
-	f->last = d->domain == EBT_NO_DOMAIN ? NULL : d;
-	return d;
 }
 
 /* NULL: -ENOMEM. */
@@ -264,6 +173,20 @@ static struct domain *add_domain(struct fibers *f, const struct ebt_event *ev, u
 	d->domain = ev->domain;
 	*(p->newest ? &p->newest->sibling : &p->first) = d;
 	p->newest = d;
+	return d;
+}
+
+/* NULL: -ENOMEM. */
+static inline struct domain *domain_of(struct fibers *f, const struct ebt_event *ev)
+{
+	struct domain *d = f->last;
+	if (d && d->process == ev->process && d->domain == ev->domain)
+		return d;
+	uint32_t lane = processes_lane_of(&f->session->processes, ev);
+	d = domain_at(f, lane);
+	if (!d && !(d = add_domain(f, ev, lane)))
+		return NULL;
+	f->last = d->domain == EBT_NO_DOMAIN ? NULL : d;
 	return d;
 }
 
@@ -491,7 +414,7 @@ static uint32_t group_of(struct fibers *f, const struct fiber_part *context)
 	if (!context)
 		return 0;
 	uint32_t name = context->name ? context->name : context->fiber->group;
-	strings_hold(f->strings, name);
+	strings_hold(f->texts.strings, name);
 	return name;
 }
 
@@ -574,7 +497,7 @@ static int suspend_fiber(struct fibers *f, struct domain *d, const struct eio_re
 		return 0;
 	int err = change_state(f, fiber, ts, FIBER_SUSPENDED);
 	fiber->arrow = 0;
-	int failed = keep_text(f, r, &fiber->operation);
+	int failed = fiber_texts_keep(&f->texts, r, &fiber->operation);
 	err = err ? err : failed;
 	d->running = NULL;
 	d->suspended = fiber;
@@ -620,7 +543,7 @@ static int open_part(struct fibers *f, struct domain *d, const struct eio_record
 	p->type = r->type;
 	p->depth = (uint16_t)depth;
 	p->fiber = fiber;
-	int failed = is_context ? 0 : keep_text(f, r, &p->name);
+	int failed = is_context ? 0 : fiber_texts_keep(&f->texts, r, &p->name);
 	fiber->inner = p;
 	f->parts++;
 	d->held_part = p;
@@ -714,7 +637,7 @@ static int set_name(struct fibers *f, struct domain *d, const struct eio_record 
 {
 	uint32_t *name = d->held ? &d->held->name : &d->held_part->name;
 	fibers_drop_text(f, *name);
-	return keep_text(f, r, name);
+	return fiber_texts_keep(&f->texts, r, name);
 }
 
 static bool is_held(const struct domain *d, int64_t id)
@@ -779,12 +702,6 @@ int fibers_push_record(struct fibers *f, const struct ebt_event *ev, const struc
 	return err ? err : push_record(f, d, ev, r);
 }
 
-static int push_user(struct fibers *f, const struct ebt_event *ev)
-{
-	struct eio_record r;
-	return event_args_meaning(f->session, ev, &r) ? fibers_push_record(f, ev, &r) : 0;
-}
-
 /* Of the domains that a loss without one concerns, as stream/tracks.h says it of tracks. */
 static int lose_process(struct fibers *f, struct process_fibers *p, const struct ebt_event *ev)
 {
@@ -823,13 +740,14 @@ static int end_process(struct fibers *f, struct process_fibers *p, uint64_t ts, 
 
 int fibers_push(struct fibers *f, const struct ebt_event *ev)
 {
+	struct eio_record r;
 	switch (ev->kind) {
 	case EBT_UNIT:
 	case EBT_INT:
 	case EBT_SPAN_BEGIN:
 	case EBT_SPAN_END:
 	case EBT_CUSTOM:
-		return push_user(f, ev);
+		return event_args_meaning(f->session, ev, &r) ? fibers_push_record(f, ev, &r) : 0;
 	case EBT_LOST:
 		return lose(f, ev);
 	case EBT_PROCESS:

@@ -31,13 +31,12 @@
 
 #include "codec/eio/eio.h"
 #include "session/session.h"
+#include "stream/fiber_texts.h"
 #include "stream/tracks.h"
 
-#define FIBERS_OPEN	   100000
-#define FIBERS_PARTS	   200000
-#define FIBERS_DEPTH	   128
-#define FIBERS_TEXT_BYTES  256
-#define FIBERS_TEXTS_BYTES (8u << 20)
+#define FIBERS_OPEN  100000
+#define FIBERS_PARTS 200000
+#define FIBERS_DEPTH 128
 /* Fibers to which one put draws an arrow; the others become ready without one. */
 #define FIBERS_ARROWS 32
 

@@ -5,9 +5,9 @@
 #include <stdlib.h>
 
 #include "base/ptrarray.h"
-#include "report/parts/pause_clock.h"
 #include "report/spans/model/by_argument.h"
 #include "report/spans/model/choice.h"
+#include "report/spans/model/lanes.h"
 #include "report/spans/model/lives.h"
 #include "report/spans/model/open.h"
 #include "session/event_args.h"
@@ -21,20 +21,9 @@
  * a limit). */
 #define DEPTH_MAX 96
 
-/* What is kept of a lane of the registry. */
-struct lane {
-	struct lane *next; /* of its process */
-	uint32_t lane, process;
-	uint16_t domain;
-	struct pause_clock clock; /* `user` of its pauses: the row, and 1 */
-	uint64_t last_ns;	  /* of its last event */
-	uint32_t tids[3];	  /* the first threads of its events */
-	uint64_t runs_ns;	  /* the fiber that runs, ran then; 0: none runs */
-};
-
 /* What is kept of a process. */
 struct follow {
-	struct lane *lanes;
+	struct span_lane *lanes;
 	struct open_span *open; /* of threads */
 	struct span_times times;
 	uint64_t known_from; /* intervals before it were lost; 0: none were */
@@ -49,11 +38,10 @@ struct span_model {
 	struct fibers *fibers;		   /* NULL: there was no event of a library of fibers */
 	struct fiber_lives *lives;	   /* in place of `fibers` */
 	PTRARRAY(struct follow) processes; /* by process */
-	PTRARRAY(struct lane) lanes;	   /* by lane of the registry */
-	struct lane *recent;		   /* of the last event of a domain; NULL: not known */
-	struct span_choice choice;	   /* of names */
-	const struct ebt_event *event;	   /* at hand */
-	struct track *crowded;		   /* it has too many open spans */
+	struct span_lanes lanes;
+	struct span_choice choice;     /* of names */
+	const struct ebt_event *event; /* at hand */
+	struct track *crowded;	       /* it has too many open spans */
 	struct open_spans spare;
 	uint32_t open;
 	bool knows_threads, has_begun;
@@ -79,81 +67,29 @@ static uint64_t known_from(const struct span_model *m, const struct follow *f)
 
 /* ---- threads and pauses ---- */
 
-/* The thread of a domain whose events name none: its first one. More than two have run it: not
- * known, as a domain has one besides that only collects. */
-static uint32_t owner_of(const struct span_model *m, const struct lane *l)
-{
-	if (l->tids[2] || !l->tids[0])
-		return 0;
-	return l->domain ? l->tids[0] : processes_pid(&m->session->processes, l->process);
-}
-
 static struct span_thread thread_of(const struct span_model *m, const struct ebt_event *ev)
 {
 	bool is_domain = ev->domain != EBT_NO_DOMAIN;
 	uint32_t lane = is_domain ? processes_lane_of(&m->session->processes, ev) : 0;
-	const struct lane *l = ptrarray_get(&m->lanes, lane);
+	const struct span_lane *l = span_lanes_at(&m->lanes, lane);
 	return (struct span_thread){.tid = ev->tid ? ev->tid
-					   : l	   ? owner_of(m, l)
+					   : l	   ? span_lane_owner(l, &m->session->processes)
 						   : 0,
 				    .lane = lane};
 }
 
-static struct span_thread pausing(const struct lane *l, uint32_t tid)
+static struct span_thread pausing(const struct span_lane *l, uint32_t tid)
 {
 	return (struct span_thread){.tid = tid, .lane = l->lane};
 }
 
-static void note_tid(struct lane *l, uint32_t tid)
-{
-	for (unsigned i = 0; i < 3; i++) {
-		if (l->tids[i] == tid)
-			return;
-		if (!l->tids[i]) {
-			l->tids[i] = tid;
-			return;
-		}
-	}
-}
-
-/* NULL: no memory. */
-static __attribute__((noinline)) struct lane *make_lane(struct span_model *m,
-							const struct ebt_event *ev, uint32_t lane)
-{
-	bool is_new;
-	struct follow *f = follow_of(m, ev->process);
-	struct lane *l = f && lane ? ptrarray_make(&m->lanes, lane, &is_new) : NULL;
-	if (!l || !is_new)
-		return l;
-	l->lane = lane;
-	l->process = ev->process;
-	l->domain = ev->domain;
-	l->next = f->lanes;
-	f->lanes = l;
-	return l;
-}
-
-/* NULL: no memory. */
-static inline struct lane *find_lane(struct span_model *m, const struct ebt_event *ev)
-{
-	struct lane *l = m->recent;
-	if (l && l->process == ev->process && l->domain == ev->domain)
-		return l;
-	uint32_t lane = processes_lane_of(&m->session->processes, ev);
-	l = ptrarray_get(&m->lanes, lane);
-	if (!l && !(l = make_lane(m, ev, lane)))
-		return NULL;
-	m->recent = l->domain == EBT_NO_DOMAIN ? NULL : l;
-	return l;
-}
-
 /* Another thread runs the lane: the pause of the one before, if it has one, waits. */
-static __attribute__((noinline)) int switch_thread(struct span_model *m, struct lane *l,
+static __attribute__((noinline)) int switch_thread(struct span_model *m, struct span_lane *l,
 						   const struct ebt_event *ev)
 {
 	struct pause_thread left = l->clock.now;
 	struct follow *f = follow_of(m, l->process);
-	note_tid(l, ev->tid);
+	span_lane_note_thread(l, ev->tid);
 	int waits = f ? pause_clock_switch(&l->clock, ev->tid, l->last_ns, ev->ts) : -ENOMEM;
 	if (waits < 0)
 		return waits;
@@ -171,7 +107,7 @@ static __attribute__((noinline)) int switch_thread(struct span_model *m, struct 
 
 static int begin_phase(struct span_model *m, struct track *t, struct track_span *s)
 {
-	struct lane *l = ptrarray_get(&m->lanes, t->lane);
+	struct span_lane *l = span_lanes_at(&m->lanes, t->lane);
 	struct follow *f = follow_of(m, t->process);
 	uint32_t row = phases_row(s->id);
 	if (!l || !f)
@@ -203,7 +139,7 @@ static int advance(struct span_model *m, struct follow *f, const struct span_thr
 	for (struct open_span *o = f->open; o && !err; o = o->next)
 		if (is_of(&o->who, who))
 			err = open_span_advance(o, &f->times, &m->sums, known_from(m, f), ns);
-	for (const struct lane *l = f->lanes; l; l = l->next)
+	for (const struct span_lane *l = f->lanes; l; l = l->next)
 		if (l->runs_ns && l->runs_ns < *ret_needed)
 			*ret_needed = l->runs_ns;
 	return err;
@@ -214,7 +150,7 @@ static uint64_t needed_of_all(const struct follow *f, uint64_t ns)
 {
 	for (const struct open_span *o = f->open; o; o = o->next)
 		ns = o->done_ns < ns ? o->done_ns : ns;
-	for (const struct lane *l = f->lanes; l; l = l->next)
+	for (const struct span_lane *l = f->lanes; l; l = l->next)
 		ns = l->runs_ns && l->runs_ns < ns ? l->runs_ns : ns;
 	return ns;
 }
@@ -222,7 +158,7 @@ static uint64_t needed_of_all(const struct follow *f, uint64_t ns)
 static int end_phase(struct span_model *m, struct track *t, const struct track_span *s,
 		     uint64_t end_ns)
 {
-	struct lane *l = ptrarray_get(&m->lanes, t->lane);
+	struct span_lane *l = span_lanes_at(&m->lanes, t->lane);
 	struct follow *f = follow_of(m, t->process);
 	if (!l || !f)
 		return f ? 0 : -ENOMEM;
@@ -453,24 +389,6 @@ static void on_orphan(void *ctx, struct track *t, const struct ebt_event *ev)
 		n->cut[m->losses ? SPAN_CUT_LOSS : SPAN_CUT_BEGIN]++;
 }
 
-static void free_lane(struct lane *l)
-{
-	pause_clock_done(&l->clock);
-	free(l);
-}
-
-/* What its threads are is not known any more: its program has ended. */
-static void free_lanes(struct span_model *m, uint32_t process)
-{
-	struct follow *f = ptrarray_get(&m->processes, process);
-	for (struct lane *l; f && (l = f->lanes);) {
-		f->lanes = l->next;
-		ptrarray_remove(&m->lanes, l->lane);
-		free_lane(l);
-	}
-	m->recent = NULL;
-}
-
 static const struct tracks_visitor visitor = {
 	.begin = on_begin, .end = on_end, .orphan = on_orphan};
 
@@ -494,14 +412,10 @@ static const struct tracks_visitor phases_visitor = {.begin = on_phase_begin, .e
 
 /* ---- fibers ---- */
 
-static struct lane *lane_of_fiber(struct span_model *m, const struct fiber *f)
-{
-	return ptrarray_get(&m->lanes, f->lane);
-}
-
 static int on_run(void *ctx, struct fiber *f)
 {
-	struct lane *l = lane_of_fiber(ctx, f);
+	struct span_model *m = ctx;
+	struct span_lane *l = span_lanes_at(&m->lanes, f->lane);
 	if (l)
 		l->runs_ns = f->since_ns;
 	return 0;
@@ -537,7 +451,7 @@ static uint32_t text_of_fibers(struct span_model *m, uint32_t id)
 static int on_spent(void *ctx, struct fiber *f, const struct fiber_interval *i)
 {
 	struct span_model *m = ctx;
-	struct lane *l = lane_of_fiber(m, f);
+	struct span_lane *l = span_lanes_at(&m->lanes, f->lane);
 	if (l && i->state == FIBER_RUNNING)
 		l->runs_ns = i->end_ns;
 	if (!f->user)
@@ -546,7 +460,8 @@ static int on_spent(void *ctx, struct fiber *f, const struct fiber_interval *i)
 	uint32_t operation = 0;
 	if (i->state == FIBER_RUNNING) {
 		struct follow *of = follow_of(m, f->process);
-		struct span_thread who = {.tid = l ? owner_of(m, l) : 0, .lane = f->lane};
+		struct span_thread who = {.tid = l ? span_lane_owner(l, &m->session->processes) : 0,
+					  .lane = f->lane};
 		if (!of)
 			return -ENOMEM;
 		if (!span_times_is_unknown(&of->times, &who, i->begin_ns, i->end_ns))
@@ -606,7 +521,8 @@ static void forget_fiber(void *ctx, struct fiber *f)
 
 static int on_fiber_end(void *ctx, struct fiber *f, uint64_t end_ns, enum track_end how)
 {
-	struct lane *l = lane_of_fiber(ctx, f);
+	struct span_model *m = ctx;
+	struct span_lane *l = span_lanes_at(&m->lanes, f->lane);
 	(void)end_ns, (void)how;
 	if (l && f->state == FIBER_RUNNING)
 		l->runs_ns = 0;
@@ -625,8 +541,9 @@ static int walk_domain(void *ctx, uint32_t process, uint32_t lane, uint64_t from
 {
 	struct span_model *m = ctx;
 	struct follow *f = follow_of(m, process);
-	const struct lane *l = ptrarray_get(&m->lanes, lane);
-	struct span_thread who = {.tid = l ? owner_of(m, l) : 0, .lane = lane};
+	const struct span_lane *l = span_lanes_at(&m->lanes, lane);
+	struct span_thread who = {.tid = l ? span_lane_owner(l, &m->session->processes) : 0,
+				  .lane = lane};
 	return f ? open_span_walk(&f->times, &m->sums, &who, known_from(m, f), from, to, fn, fn_ctx)
 		 : -ENOMEM;
 }
@@ -634,7 +551,7 @@ static int walk_domain(void *ctx, uint32_t process, uint32_t lane, uint64_t from
 static void need_domain(void *ctx, uint32_t lane, uint64_t from_ns)
 {
 	struct span_model *m = ctx;
-	struct lane *l = ptrarray_get(&m->lanes, lane);
+	struct span_lane *l = span_lanes_at(&m->lanes, lane);
 	if (l)
 		l->runs_ns = from_ns;
 }
@@ -719,23 +636,35 @@ void span_model_free(struct span_model *m)
 	tracks_free(m->tracks);
 	for (struct follow *f; (f = ptrarray_next(&m->processes, &at));)
 		free_follow(f);
-	at = 0;
-	for (struct lane *l; (l = ptrarray_next(&m->lanes, &at));)
-		free_lane(l);
 	ptrarray_done(&m->processes);
-	ptrarray_done(&m->lanes);
+	span_lanes_done(&m->lanes);
 	open_spans_done(&m->spare);
 	span_choice_done(&m->choice);
 	span_sums_done(&m->sums);
 	free(m);
 }
 
+static __attribute__((noinline)) struct span_lane *add_lane(struct span_model *m,
+							    const struct ebt_event *ev)
+{
+	struct follow *f = follow_of(m, ev->process);
+	return f ? span_lanes_add(&m->lanes, &m->session->processes, ev, &f->lanes) : NULL;
+}
+
+/* What its threads are is not known any more: its program has ended. */
+static void forget_lanes(struct span_model *m, uint32_t process)
+{
+	struct follow *f = ptrarray_get(&m->processes, process);
+	if (f)
+		span_lanes_forget(&m->lanes, &f->lanes);
+}
+
 /* An event of a domain or thread: the lane may have another thread with it. 0 or -ENOMEM. */
 static inline __attribute__((always_inline)) int note_lane(struct span_model *m,
 							   const struct ebt_event *ev)
 {
-	struct lane *l = find_lane(m, ev);
-	if (!l)
+	struct span_lane *l = span_lanes_find(&m->lanes, &m->session->processes, ev);
+	if (!l && !(l = add_lane(m, ev)))
 		return -ENOMEM;
 	int err = ev->tid && ev->tid != l->clock.now.tid ? switch_thread(m, l, ev) : 0;
 	l->last_ns = ev->ts;
@@ -768,7 +697,7 @@ static int push(struct span_model *m, const struct ebt_event *ev)
 	if (!err)
 		err = tracks_push(m->tracks, ev);
 	if (ev->kind == EBT_PROCESS && ev->id != EBT_PROCESS_FORK)
-		free_lanes(m, ev->process);
+		forget_lanes(m, ev->process);
 	if (!err && m->crowded)
 		err = tracks_end_outermost(m->tracks, m->crowded, ev->ts, TRACK_UNFINISHED);
 	m->crowded = NULL;
@@ -797,7 +726,7 @@ int span_model_forget(struct span_model *m, uint32_t process)
 		err = tracks_forget(m->phases, process, m->end_ns);
 	if (!err)
 		err = tracks_forget(m->tracks, process, m->end_ns);
-	free_lanes(m, process);
+	forget_lanes(m, process);
 	free_follow(ptrarray_remove(&m->processes, process));
 	return err;
 }
