@@ -97,17 +97,27 @@ need_root() { [ "$(id -u)" = 0 ] || skip_all "needs root"; }
 need_file() { [ -e "$1" ] || skip_all "$1 is not there"; }
 need_command() { command -v "$1" >/dev/null || skip_all "$1 is not installed"; }
 
-# wait_for CMD...: until CMD succeeds; two minutes and more, four at most where CMD itself takes long. A test that has
-# waited in vain fails.
+# wait_for CMD...: until CMD succeeds; two minutes and more, four at most where CMD itself takes long, which is then tried
+# for a third of the time at most. A test that has waited in vain fails.
 wait_for() {
-	local i end=$((SECONDS + 240))
+	local i wait_began wait_us wait_pause end=$((SECONDS + 240))
 	for ((i = 0; i < 2400 && SECONDS < end; i++)); do
+		wait_began=${EPOCHREALTIME/./}
 		"$@" && return 0
-		sleep 0.05
+		wait_us=$((2 * (${EPOCHREALTIME/./} - wait_began)))
+		wait_us=$((wait_us < 50000 ? 50000 : wait_us > 500000 ? 500000 : wait_us))
+		printf -v wait_pause '%d.%06d' $((wait_us / 1000000)) $((wait_us % 1000000))
+		nap "$wait_pause"
 	done
 	diag "waited in vain for: $*"
 	tap_failed=1
 	return 1
+}
+# nap SECONDS: sleep without a program, whose start takes an emulated processor longer than the nap.
+nap() {
+	local nothing
+	[ -p "$TMP/.nap" ] || mkfifo "$TMP/.nap" 2>/dev/null || { sleep "$1"; return; }
+	read -rt "$1" nothing <>"$TMP/.nap" || true
 }
 
 # lasting SECONDS: $SLOWNESS times as long.
@@ -121,7 +131,7 @@ rests() {
 		read -r state 2>/dev/null <"/proc/$1/stat" || return
 		state=${state##*) }
 		[ "${state:0:1}" = S ] || return
-		sleep 0.05
+		nap 0.05
 	done
 }
 
@@ -149,7 +159,7 @@ tracer_rests() {
 				}
 				exit !found
 			}' || return
-		sleep 0.06
+		nap 0.06
 	done
 }
 # feed: a line for a program that waits for one, and the end of its input when its tracer has seen what it does then.
