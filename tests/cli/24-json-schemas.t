@@ -12,7 +12,7 @@ unset EBTRACE_DIR OCAML_RUNTIME_EVENTS_DIR
 wrong() {
 	local schema=$1
 	shift
-	command jq -r --slurpfile s "$schema" '$s[0] as $schema | '"$(grep -v '^#' tests/stat-schema.jq)" "$@" 2>&1
+	jq -r --slurpfile s "$schema" '$s[0] as $schema | '"$(grep -v '^#' tests/stat-schema.jq)" "$@" 2>&1
 }
 # follows COMMAND FORMS NAME: all of $TMP/COMMAND.lines; FORMS: how many of each one of oneOf there must be
 follows() {

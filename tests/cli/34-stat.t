@@ -12,7 +12,7 @@ jq -e '."$schema" and (."$defs" | length > 5)' "$TMP/schema" >/dev/null
 ok $? "it is a JSON Schema"
 # wrong FILE...: a line "FILE: what" for each thing that is not as the schema says.
 wrong() {
-	command jq -r --slurpfile s "$TMP/schema" \
+	jq -r --slurpfile s "$TMP/schema" \
 		'$s[0] as $schema | ('"$(grep -v '^#' tests/stat-schema.jq)"') | "\(input_filename): \(.)"' "$@" 2>&1
 }
 valid() { is "$(wrong "$1")" "" "$2"; } # FILE "sentence"

@@ -8,7 +8,7 @@ need_command xz
 
 "$O/ebtrace" stat --json-schema >"$TMP/schema"
 valid() { # FILE "sentence"
-	is "$(command jq -r --slurpfile s "$TMP/schema" '$s[0] as $schema | ('"$(grep -v '^#' tests/stat-schema.jq)"')' "$1" 2>&1)" "" "$2"
+	is "$(jq -r --slurpfile s "$TMP/schema" '$s[0] as $schema | ('"$(grep -v '^#' tests/stat-schema.jq)"')' "$1" 2>&1)" "" "$2"
 }
 # Without holes, a recording that pauses, and domains that come again.
 for name in ocaml-5.1.1/b-domains4 ocaml-5.3.0/a-gcchurn ocaml-5.3.0/g-instr ocaml-5.3.0/f-fork-parent ocaml-5.5.2/a-gcchurn ocaml-5.5.2/e-bytecode; do

@@ -12,7 +12,7 @@ unset COLUMNS NO_COLOR
 "$ebt" top --json-schema >"$TMP/schema"
 is $? 0 "the schema is printed"
 wrong() {
-	command jq -r --slurpfile s "$TMP/schema" '$s[0] as $schema | '"$(grep -v '^#' tests/stat-schema.jq)" "$@" 2>&1
+	jq -r --slurpfile s "$TMP/schema" '$s[0] as $schema | '"$(grep -v '^#' tests/stat-schema.jq)" "$@" 2>&1
 }
 stat='[.processes[] | [.pid, .comm, .gc_ns, .elapsed_ns, .gc_percent, .pauses.count, .pauses.percentiles_ns."99", .pauses.max_ns,
 	(.words.heap_last | if . then . * 8 else . end), .lost.events, .lost.words,

@@ -14,7 +14,7 @@ done
 head -c 150000 "$TMP/single.ctf" >"$TMP/part.ctf"
 "$ebt" mem --json-schema >"$TMP/schema"
 valid() { # FILE...
-	command jq -r --slurpfile s "$TMP/schema" \
+	jq -r --slurpfile s "$TMP/schema" \
 		'$s[0] as $schema | '"$(grep -v '^#' tests/stat-schema.jq)" "$@" 2>&1
 }
 for report in summary hotspots live lifetimes timeline; do

@@ -179,7 +179,7 @@ is "$?$(cmp "$TMP/same.pt" "$big")" 2 "the input is not overwritten"
 for report in $reports; do
 	for name in gc-p2-go122 panic-go122 selfexec-go122; do
 		pages $report --json "$TMP/$name.pt" >"$TMP/got"
-		is "$(jq -r .report "$TMP/got")$(command jq -r --slurpfile s "$TMP/schema" '$s[0] as $schema | '"$(grep -v '^#' \
+		is "$(jq -r .report "$TMP/got")$(jq -r --slurpfile s "$TMP/schema" '$s[0] as $schema | '"$(grep -v '^#' \
 			tests/stat-schema.jq)" "$TMP/got" 2>&1)" "$report" "$report of $name follows the schema"
 	done
 done

@@ -10,7 +10,7 @@ ebt=$O/ebtrace
 spans() { "$ebt" spans -q --json --ocaml-version 5.3 --top 100000 "$@"; }
 wrong() {
 	# shellcheck disable=SC2016
-	command jq -r --slurpfile s "$TMP/schema" '$s[0] as $schema | '"$(grep -v '^#' tests/stat-schema.jq)" "$@" 2>&1
+	jq -r --slurpfile s "$TMP/schema" '$s[0] as $schema | '"$(grep -v '^#' tests/stat-schema.jq)" "$@" 2>&1
 }
 "$ebt" spans --json-schema >"$TMP/schema"
 is $? 0 "the schema is printed"

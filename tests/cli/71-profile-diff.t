@@ -61,7 +61,7 @@ is "$(jq -c '[.sections[] | [.functions[].self.change.percent | fabs] | . == (so
 
 "$ebt" profile --json-schema >"$TMP/schema"
 valid() {
-	command jq -r --slurpfile s "$TMP/schema" '$s[0] as $schema | '"$(grep -v '^#' tests/stat-schema.jq)" "$@" 2>&1
+	jq -r --slurpfile s "$TMP/schema" '$s[0] as $schema | '"$(grep -v '^#' tests/stat-schema.jq)" "$@" 2>&1
 }
 "$ebt" profile --json $new >"$TMP/one.json"
 is "$(valid "$TMP/json" "$TMP/one.json")" "" "the JSON follows the schema, and so does that of one profile"

@@ -129,7 +129,7 @@ is "$(jq -s '[.[] | select(.kind == "pause")] | length == 1 and all(.page_fault_
 is $? 2 "where no probe stands at pauses it is refused" || cat "$TMP/err"
 
 "$O/ebtrace" stat --json-schema >"$TMP/schema"
-wrong=$(command jq -r --slurpfile s "$TMP/schema" '$s[0] as $schema | ('"$(grep -v '^#' tests/stat-schema.jq)"')' \
+wrong=$(jq -r --slurpfile s "$TMP/schema" '$s[0] as $schema | ('"$(grep -v '^#' tests/stat-schema.jq)"')' \
 	"$TMP/barrier.json" "$TMP/futex.json" "$TMP/guard.json" 2>&1)
 is "$wrong" "" "the JSON is valid by its schema"
 
@@ -149,7 +149,7 @@ jq -e -s --argjson ran "$(cat "$TMP/ran")" 'length > 3 and all(.parts_ns.cpu <= 
 ok $? "which is not taken for time on a CPU" || cat "$TMP/ran" "$TMP/open"
 jq -e '.blame.longest[0] | .cause.part == "sleep" and .cause.ns > 700000000' "$TMP/held.json" >"$TMP/jq"
 ok $? "in the report the sleep is one" || jq -c .blame.longest "$TMP/held.json"
-wrong=$(command jq -r --slurpfile s "$TMP/schema" '$s[0] as $schema | ('"$(grep -v '^#' tests/stat-schema.jq)"')' "$TMP/hold.json" 2>&1)
+wrong=$(jq -r --slurpfile s "$TMP/schema" '$s[0] as $schema | ('"$(grep -v '^#' tests/stat-schema.jq)"')' "$TMP/hold.json" 2>&1)
 is "$wrong" "" "the JSON of intervals is valid by its schema"
 
 # ---- what it costs ----

@@ -18,7 +18,7 @@ lost() { grep '"kind":"lost"' "$1" | jq -s '[.[] | select(.history != true) | .e
 steps() { grep -oE 'from now on [a-z ]*' "$TMP/err" | cut -d' ' -f4- | paste -sd'|'; }
 follows_schema() { # REPORT FILE
 	"$O/ebtrace" "$1" --json-schema >"$TMP/schema"
-	is "$(command jq -r --slurpfile s "$TMP/schema" '$s[0] as $schema | '"$(grep -v '^#' tests/stat-schema.jq)" "$2" 2>&1)" '' \
+	is "$(jq -r --slurpfile s "$TMP/schema" '$s[0] as $schema | '"$(grep -v '^#' tests/stat-schema.jq)" "$2" 2>&1)" '' \
 		"$1: the JSON is valid by its schema"
 }
 # begin NAME ARGS...: a program that waits; go lets it begin.

@@ -79,7 +79,7 @@ ok $? "lines of an interval do not guess at a pause that is open" || cat "$TMP/l
 grep -q '"kind":"stat"' "$TMP/ring.json" && ! grep -q '"blame"' "$TMP/ring.json"
 ok $? "where no probe stands at pauses nothing is counted" || cat "$TMP/ring.json"
 "$O/ebtrace" stat --json-schema >"$TMP/schema"
-wrong=$(command jq -r --slurpfile s "$TMP/schema" '$s[0] as $schema | ('"$(grep -v '^#' tests/stat-schema.jq)"')' "$TMP/report" 2>&1)
+wrong=$(jq -r --slurpfile s "$TMP/schema" '$s[0] as $schema | ('"$(grep -v '^#' tests/stat-schema.jq)"')' "$TMP/report" 2>&1)
 is "$wrong" "" "the JSON is valid by its schema"
 
 # ---- a real program, by its functions ----

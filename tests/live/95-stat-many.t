@@ -20,7 +20,7 @@ is $? 0 "a hundred programs that end, and one that outlives them" || diag "$(cat
 wait
 
 "$O/ebtrace" stat --json-schema >"$TMP/schema"
-is "$(command jq -r --slurpfile s "$TMP/schema" '$s[0] as $schema | '"$(grep -v '^#' tests/stat-schema.jq)" "$TMP/json" 2>&1)" "" \
+is "$(jq -r --slurpfile s "$TMP/schema" '$s[0] as $schema | '"$(grep -v '^#' tests/stat-schema.jq)" "$TMP/json" 2>&1)" "" \
 	"the JSON is valid by its schema"
 jq -e '.processes | length >= 65 and length < 101' "$TMP/json" >/dev/null
 ok $? "64 that have ended have numbers of their own, and each that lives" || diag "$(jq '.processes | length' "$TMP/json")"

@@ -146,7 +146,7 @@ is "$(grep -c '^Not counted: [0-9]* blocks off the CPU, which --off-cpu and --wa
 # ---- formats ----
 
 "$ebt" profile --json-schema >"$TMP/schema"
-is "$(command jq -r --slurpfile s "$TMP/schema" '$s[0] as $schema | '"$(grep -v '^#' tests/stat-schema.jq)" \
+is "$(jq -r --slurpfile s "$TMP/schema" '$s[0] as $schema | '"$(grep -v '^#' tests/stat-schema.jq)" \
 	"$TMP"/{steps,run,many,late,wall}.json 2>&1)" "" "JSON follows the schema that is printed"
 ns=$(jq .ns "$TMP/steps.json")
 for by in '' '--by thread' '--by program'; do

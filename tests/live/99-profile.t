@@ -72,7 +72,7 @@ is "$("$ebt" profile --json --by thread "$TMP/two.ebt" | jq '.sections | length'
 is "$("$ebt" profile --json --by domain "$TMP/two.ebt" | jq -c '[.sections[].name]')" "[\"threads of shares ($it)\"]" \
 	"and one of all where there is no domain"
 "$ebt" profile --json-schema >"$TMP/schema"
-is "$(command jq -r --slurpfile s "$TMP/schema" '$s[0] as $schema | '"$(grep -v '^#' tests/stat-schema.jq)" "$TMP"/{c,two,by}.json 2>&1)" "" \
+is "$(jq -r --slurpfile s "$TMP/schema" '$s[0] as $schema | '"$(grep -v '^#' tests/stat-schema.jq)" "$TMP"/{c,two,by}.json 2>&1)" "" \
 	"JSON follows the schema that is printed"
 "$ebt" profile -o "$TMP/two.folded" "$TMP/two.ebt"
 is "$(awk '{ n += $NF } END { print n }' "$TMP/two.folded")" "$samples" "folded stacks add up"
