@@ -55,7 +55,7 @@ jq -r '.sites[] | "\(.samples) \(.symbol)"' "$TMP/hotspots.single" | sort >"$TMP
 jq -r 'select(.kind == "alloc") | "\(.samples) \(.stack[-1] | sub("@.*"; ""))"' "$TMP/events" |
 	awk '{ n[$2] += $1 } END { for (s in n) print n[s], s }' | sort >"$TMP/want"
 same_file "$TMP/got" "$TMP/want" "they have the samples of the innermost functions"
-live=$(command jq -s 'INDEX(.[] | select(.kind == "collect"); .obj) as $gone | map(select(.kind == "alloc" and
+live=$(command jq -s '(reduce (.[] | select(.kind == "collect").obj) as $obj ({}; .["\($obj)"] = 1)) as $gone | map(select(.kind == "alloc" and
 	((.obj | tostring) as $obj | $gone | has($obj) | not)).samples) | add' "$TMP/events")
 is "$(jq -c '[.total.samples, ([.sites[].samples] | add)]' "$TMP/live.single")" "[$live,$live]" \
 	"live has the samples of what was not collected"
