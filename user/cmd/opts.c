@@ -131,8 +131,8 @@ const struct option_row option_rows[] = {
 	 INTO(TRUE, engine.kernel_stacks, .is_live = true)},
 	{OPTS_TRACE | OPTS_SPANS, "marker", 'U', &of_marker,
 	 "Markers of any program as events: 'provider:name'; as spans: 'p:begin~p:end' by thread, "
-	 "'p:begin#0~p:end#0' by argument 0 of each; #1:str: with the text of argument 1 "
-	 "(repeatable; needs privilege)",
+	 "'p:begin#0~p:end#0' by argument 0 of each; #1:str: with the text of argument 1; names "
+	 "may be patterns: 'p:*', 'p:*_begin~p:*_end' (repeatable; needs privilege)",
 	 1, OWN_LIVE},
 	{OPTS_TRACE | OPTS_SPANS, "many", OPT_MANY, NULL,
 	 "With -U: any number of sites, and markers that fire on every call", 1,

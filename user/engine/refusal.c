@@ -165,6 +165,7 @@ enum engine_end refusal_report_nothing(const struct engine *e, struct inspect *i
 {
 	const struct messages *r = &e->session->messages;
 	char is[RUNTIME_TEXT_BYTES], explanation[EXPLANATION_BYTES];
+	char markers[REFUSAL_MARKERS_BYTES];
 	struct inspect_process files;
 	inspect_process(in, pid, &files);
 	const struct language *stripped = stripped_language(pid);
@@ -179,12 +180,13 @@ enum engine_end refusal_report_nothing(const struct engine *e, struct inspect *i
 			"process %d: '%s' cannot be inspected: another program holds a lease "
 			"on it",
 			pid, files.leased_path);
-	} else if (e->options->markers.count && !files.asked_markers && !unprobed) {
+	} else if (e->options->markers.count && !files.asked.sites && !unprobed) {
+		bool any = inspect_marker_names(in, markers, sizeof(markers));
 		messages_error(
 			r,
-			"process %d has none of the markers of -U; ebtrace list -p %d lists "
+			"process %d has none of the markers of -U%s%s; ebtrace list -p %d lists "
 			"those that it has; --wait waits until it, or a child of it, has one",
-			pid, pid);
+			pid, any ? ", the names that were seen: " : "", markers, pid);
 	} else if (files.runtime.language) {
 		snprintf(is, sizeof(is), "is %s", versions_text(files.runtime).text);
 		report_off(e, pid, is, versions_language(files.runtime)->ring->start, unprobed);

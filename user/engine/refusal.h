@@ -22,7 +22,8 @@ enum engine_end refusal_check_ended(const struct engine *e, pid_t pid);
  * ended. */
 enum engine_end refusal_report_nothing(const struct engine *e, struct inspect *in, pid_t pid,
 				       const char *unprobed);
-#define REFUSAL_NAME_BYTES 256
+#define REFUSAL_NAME_BYTES    256
+#define REFUSAL_MARKERS_BYTES 512 /* of names of markers in a message */
 /* The name of a started program in messages: in quotes, with that of the program that it had
  * executed by its end, if any. comm: its name then, or "". */
 void refusal_name(const char *program, const char *comm, char ret[REFUSAL_NAME_BYTES]);

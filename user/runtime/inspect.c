@@ -18,7 +18,7 @@
 #include "elf/elf.h"
 #include "proc/executable.h"
 #include "proc/memory_reader.h"
-#include "runtime/marker_requests.h"
+#include "runtime/marker_names.h"
 #include "runtime/runtimes.h"
 
 /* Of one process. A browser maps 200 files, and has some 100 MB of symbols. */
@@ -49,6 +49,7 @@ struct inspect {
 	struct map newest;  /* of each device and inode, by a hash of these */
 	struct memory_reader *memory;
 	const struct marker_requests *asked; /* NULL: none */
+	struct marker_names_seen names;	     /* of files, where some are asked for */
 	uint64_t cpu_ns, since_ns; /* CPU time spent, minus the share of the time until since_ns */
 };
 
@@ -69,6 +70,12 @@ void inspect_ask(struct inspect *in, const struct marker_requests *asked)
 		in->asked = asked;
 }
 
+unsigned inspect_marker_names(const struct inspect *in, char *ret, size_t bytes)
+{
+	*ret = 0;
+	return in && in->asked ? marker_names_text(&in->names, in->asked, ret, bytes) : 0;
+}
+
 int inspect_open(const struct inspect *in, pid_t pid, const struct maps_entry *e)
 {
 	return memory_reader_open(in ? in->memory : NULL, pid, e);
@@ -81,6 +88,7 @@ void inspect_free(struct inspect *in)
 	free(in->file);
 	map_done(&in->index);
 	map_done(&in->newest);
+	marker_names_seen_done(&in->names);
 	free(in);
 }
 
@@ -170,6 +178,16 @@ static int recognise(int fd, uint64_t bytes, struct inspect_budget *b, struct ru
 	return cut && f->probes_error ? -EDQUOT : 0;
 }
 
+static void find_asked(struct inspect *in, int fd, struct runtime_file *f)
+{
+	struct notes notes;
+	if (!in || !in->asked || !in->asked->count || notes_read(fd, NULL, &notes))
+		return;
+	marker_names_count(in->asked, &notes, &f->asked);
+	marker_names_see(&in->names, &notes);
+	notes_done(&notes);
+}
+
 /* -ENOENT: not inspected so far, *ret_key is its identity. */
 static int find_open(const struct inspect *in, int fd, struct known *ret_key,
 		     struct runtime_file *ret)
@@ -208,7 +226,7 @@ int inspect_file(struct inspect *in, int fd, struct inspect_budget *b, struct ru
 	b->files--;
 	uint64_t begin = clock_ns(CLOCK_THREAD_CPUTIME_ID);
 	err = recognise(fd, bytes, b, &k.file);
-	k.file.asked_markers = marker_requests_sites(in ? in->asked : NULL, fd);
+	find_asked(in, fd, &k.file);
 	uint64_t cost = clock_ns(CLOCK_THREAD_CPUTIME_ID) - begin;
 	b->cpu_ns -= cost < b->cpu_ns ? cost : b->cpu_ns;
 	if (in)
@@ -230,7 +248,7 @@ int inspect_has_probes(const struct inspect *in, uint64_t dev, uint64_t inode, b
 	const struct known *k = at ? &in->file[*at] : NULL;
 	if (!k || k->inode != inode || k->dev != dev)
 		return -ENOENT;
-	return k->file.markers || (allocs && k->file.alloc_markers) || k->file.asked_markers ||
+	return k->file.markers || (allocs && k->file.alloc_markers) || k->file.asked.sites ||
 	       k->file.runtime.language;
 }
 
@@ -306,7 +324,10 @@ static int inspect_mapping(const struct maps_entry *e, void *ctx)
 	if (err)
 		return 0;
 	s->ret->markers += f.markers;
-	s->ret->asked_markers += f.asked_markers;
+	uint32_t asked = s->ret->asked.sites + f.asked.sites;
+	if (!s->ret->asked.frequent)
+		s->ret->asked = f.asked;
+	s->ret->asked.sites = asked;
 	if (!s->ret->runtime.language)
 		s->ret->runtime = f.runtime;
 	return 0;

@@ -31,6 +31,8 @@ void inspect_free(struct inspect *in);
 void inspect_read_by(struct inspect *in, struct memory_reader *memory);
 /* From now on the markers of these requests count, too; they outlive `in`. */
 void inspect_ask(struct inspect *in, const struct marker_requests *asked);
+/* Where markers are asked for: those of the inspected files, as marker_names_text() has them. */
+unsigned inspect_marker_names(const struct inspect *in, char *ret, size_t bytes);
 /* Opens the file of a mapping, as memory_reader_open() does. */
 int inspect_open(const struct inspect *in, pid_t pid, const struct maps_entry *e);
 
@@ -64,8 +66,8 @@ uint32_t inspect_files(const struct inspect *in);
 #define INSPECT_PATH_BYTES 256
 
 struct inspect_process {
-	uint32_t markers;	/* in all files that it has mapped executable, each counted once */
-	uint32_t asked_markers; /* likewise, of those that the user asks for */
+	uint32_t markers; /* in all files that it has mapped executable, each counted once */
+	struct marker_counts asked;	/* likewise, those that the user asks for */
 	struct runtime_version runtime; /* the first one, ebtrace-probes apart */
 	bool incomplete;		/* some mappings or files were not inspected */
 	uint32_t leased; /* files that were not, since another program holds a lease on them */

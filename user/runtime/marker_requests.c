@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "runtime/marker_requests.h"
 
+#include <errno.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,6 +12,7 @@
 #include "session/marker_values.h"
 
 #define NO_MEMORY "no memory"
+#define WILDCARDS "*?["
 
 /* Those of interpreters that report each call, line or instruction of their programs. */
 static const char *const frequent[] = {
@@ -80,6 +82,35 @@ static const char *parse_side(const char **p, struct marker_side *s)
 				   : NULL;
 }
 
+static bool has_any(const struct marker_side *s, const char *of)
+{
+	return strpbrk(s->provider, of) || strpbrk(s->name, of);
+}
+
+static unsigned stars(const char *name)
+{
+	unsigned n = 0;
+	for (; *name; name++)
+		n += *name == '*';
+	return n;
+}
+
+/* What a name may be in a pair: so each text of a star is found in one way. */
+static const char *check_stars(const char *from, const char *to)
+{
+	if (stars(from) != stars(to))
+		return "where one marker of a pair has a *, the other has one, too";
+	return stars(from) > 1 ? "a name of a pair has one * at most" : NULL;
+}
+
+static const char *check_patterns(const struct marker_side *from, const struct marker_side *to)
+{
+	if (has_any(from, "?[") || has_any(to, "?["))
+		return "the pattern of a pair has no wildcards but *";
+	const char *why = check_stars(from->provider, to->provider);
+	return why ? why : check_stars(from->name, to->name);
+}
+
 static const char *check(const struct marker_request *r)
 {
 	const struct marker_side *from = &r->side[MARKER_BEGIN], *to = &r->side[MARKER_END];
@@ -88,9 +119,18 @@ static const char *check(const struct marker_request *r)
 				     : "#N identifies spans; the text of an argument is #N:str";
 	if ((from->key < 0) != (to->key < 0))
 		return "a span is identified by an argument of both markers, or of none";
+	const char *why = check_patterns(from, to);
+	if (why)
+		return why;
 	if (!strcmp(from->provider, to->provider) && !strcmp(from->name, to->name))
 		return "a span begins and ends at different markers";
 	return NULL;
+}
+
+static bool is_pattern(const struct marker_request *r)
+{
+	return has_any(&r->side[MARKER_BEGIN], WILDCARDS) ||
+	       has_any(&r->side[MARKER_END], WILDCARDS);
 }
 
 static char *label_of(const struct marker_request *r)
@@ -103,6 +143,19 @@ static char *label_of(const struct marker_request *r)
 	else
 		snprintf(text, sizeof(text), "%s:%s", from->provider, from->name);
 	return strdup(text);
+}
+
+/* 0 or -ENOMEM. */
+static int add(struct marker_requests *r, const struct marker_request *from)
+{
+	struct marker_request one = *from;
+	one.label = label_of(from);
+	if (!one.label || !array_more(r->at, r->count)) {
+		free(one.label);
+		return -ENOMEM;
+	}
+	r->at[r->count++] = one;
+	return 0;
 }
 
 const char *marker_requests_add(struct marker_requests *r, const char *text)
@@ -121,13 +174,8 @@ const char *marker_requests_add(struct marker_requests *r, const char *text)
 		why = check(&one);
 	if (why)
 		return why;
-	one.label = label_of(&one);
-	if (!one.label || !array_more(r->at, r->count)) {
-		free(one.label);
-		return NO_MEMORY;
-	}
-	r->at[r->count++] = one;
-	return NULL;
+	one.is_pattern = is_pattern(&one);
+	return add(r, &one) ? NO_MEMORY : NULL;
 }
 
 void marker_requests_done(struct marker_requests *r)
@@ -143,33 +191,46 @@ bool marker_side_is(const struct marker_side *side, const struct notes_site *sit
 	return !strcmp(side->name, site->name) && !strcmp(side->provider, site->provider);
 }
 
-bool marker_requests_have(const struct marker_requests *r, const struct notes_site *site)
+const char *marker_name_frequent(const char *name)
 {
-	for (unsigned i = 0; i < r->count; i++)
-		for (unsigned end = 0; end <= r->at[i].is_span; end++)
-			if (marker_side_is(&r->at[i].side[end], site))
-				return true;
-	return false;
-}
-
-uint32_t marker_requests_sites(const struct marker_requests *r, int fd)
-{
-	struct notes notes;
-	uint32_t n = 0;
-	if (!r || !r->count || notes_read(fd, NULL, &notes))
-		return 0;
-	for (uint32_t i = 0; i < notes.sites; i++)
-		n += marker_requests_have(r, &notes.site[i]);
-	notes_done(&notes);
-	return n;
+	for (size_t i = 0; i < sizeof(frequent) / sizeof(*frequent); i++)
+		if (!strcmp(name, frequent[i]))
+			return frequent[i];
+	return NULL;
 }
 
 const struct marker_side *marker_requests_frequent(const struct marker_requests *r)
 {
 	for (unsigned i = 0; i < r->count; i++)
 		for (unsigned end = 0; end <= r->at[i].is_span; end++)
-			for (size_t k = 0; k < sizeof(frequent) / sizeof(*frequent); k++)
-				if (!strcmp(r->at[i].side[end].name, frequent[k]))
-					return &r->at[i].side[end];
+			if (marker_name_frequent(r->at[i].side[end].name))
+				return &r->at[i].side[end];
 	return NULL;
+}
+
+int marker_requests_copy(struct marker_requests *r, const struct marker_requests *from)
+{
+	int err = 0;
+	for (unsigned i = 0; i < from->count && !err; i++)
+		err = from->at[i].is_pattern ? 0 : add(r, &from->at[i]);
+	return err;
+}
+
+static bool is_same_side(const struct marker_side *a, const struct marker_side *b)
+{
+	return a->key == b->key && !strcmp(a->name, b->name) && !strcmp(a->provider, b->provider);
+}
+
+int marker_requests_number(struct marker_requests *r, const struct marker_request *one)
+{
+	for (unsigned i = 0; i < r->count; i++) {
+		const struct marker_request *is = &r->at[i];
+		if (is->is_span == one->is_span && is_same_side(&is->side[0], &one->side[0]) &&
+		    (!one->is_span || is_same_side(&is->side[1], &one->side[1])))
+			return (int)i;
+	}
+	if (r->count == MARKER_REQUESTS)
+		return -E2BIG;
+	int err = add(r, one);
+	return err ? err : (int)r->count - 1;
 }

@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "runtime/marker_names.h"
 #include "runtime/ocaml/probes.h"
 #include "session/language.h"
 
@@ -20,7 +21,7 @@ struct runtime_file {
 	uint32_t markers;		/* ebtrace-probes: its markers */
 	uint32_t refused_markers;	/* of provider ebtrace, with other names or arguments */
 	uint32_t alloc_markers;		/* of sampled allocations, which any program may have */
-	uint32_t asked_markers;		/* those that the user asks for */
+	struct marker_counts asked;	/* those that the user asks for */
 	struct runtime_version runtime; /* of ocaml's; zeroes: none */
 	int probes_error;		/* 0: `ocaml` is valid; else as of ocaml_probes_read() */
 	struct ocaml_runtime ocaml;

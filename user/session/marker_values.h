@@ -6,7 +6,8 @@
  * from a capture: what is behind a value that is not whole is absent.
  *
  * The id of an event is MARKER_ID | the number of the request that it comes from (-U, in the order
- * of the command line), and of a span by an argument a slot besides: those that are open at a time
+ * of the command line; behind these what patterns have matched, in the order in which it was
+ * found), and of a span by an argument a slot besides: those that are open at a time
  * in a process have different slots. A span that may begin in one thread and end in another is one
  * of its process (stream/tracks.h).
  *

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What -U asks for: its syntax, and which sites it means. */
+/* What -U asks for: its syntax, and the numbers of requests. */
 #include "runtime/marker_requests.h"
 
+#include <errno.h>
 #include <string.h>
 
 #include "tests/tap.h"
@@ -81,38 +82,101 @@ static void test_bad(void)
 	marker_requests_done(&r);
 }
 
-static void test_sites(void)
+static void test_patterns(void)
 {
 	static const struct {
-		const char *provider, *name;
-		bool is;
-	} rows[] = {
-		{"p", "begin", true},	     {"p", "end", true},   {"q", "one", true},
-		{"p", "begin2", false},	     {"p", "begi", false}, {"pp", "begin", false},
-		{"q", "begin", false},	     {"p", "one", false},  {"", "", false},
-		{"ebtrace", "begin", false},
+		const char *text;
+		bool is_pattern;
+	} good[] = {
+		{"p:name", false}, {"p:begin~q:end", false},   {"p:*", true},
+		{"*:name", true},  {"p?:n[ab]*", true},	       {"p:*__start~p:*__done", true},
+		{"*:a~*:b", true}, {"p*:x*y#0~q*:*z#1", true},
 	};
+	static const struct {
+		const char *text, *part;
+	} bad[] = {
+		{"p:*a~p:b", "the other has one, too"},
+		{"p:a~p:b*", "the other has one, too"},
+		{"*:a~p:*b", "the other has one, too"},
+		{"*:a*~*:b", "the other has one, too"},
+		{"p:*a*~p:*b*", "one * at most"},
+		{"**:a~**:b", "one * at most"},
+		{"p:a?~p:b?", "no wildcards but *"},
+		{"p:[ab]~p:[cd]", "no wildcards but *"},
+		{"p:a*~p:a*", "different"},
+		{"p:*#0", "spans"},
+	};
+	for (size_t i = 0; i < COUNT(good); i++) {
+		struct marker_requests r = {0};
+		ok(!marker_requests_add(&r, good[i].text) &&
+			   r.at[0].is_pattern == good[i].is_pattern,
+		   "'%s' is %s pattern", good[i].text, good[i].is_pattern ? "a" : "no");
+		marker_requests_done(&r);
+	}
+	for (size_t i = 0; i < COUNT(bad); i++) {
+		struct marker_requests r = {0};
+		const char *why = marker_requests_add(&r, bad[i].text);
+		ok(why && strstr(why, bad[i].part) && !r.count, "'%s' is refused", bad[i].text);
+		if (why && !strstr(why, bad[i].part))
+			diag("it says: %s", why);
+	}
+}
+
+static void test_frequent(void)
+{
 	struct marker_requests r = {0};
 	marker_requests_add(&r, "p:begin~p:end");
-	marker_requests_add(&r, "q:one");
-	for (size_t i = 0; i < COUNT(rows); i++) {
-		struct notes_site site = {.provider = rows[i].provider, .name = rows[i].name};
-		ok(marker_requests_have(&r, &site) == rows[i].is, "%s:%s is %sasked for",
-		   rows[i].provider, rows[i].name, rows[i].is ? "" : "not ");
-	}
+	marker_requests_add(&r, "python:*");
 	ok(!marker_requests_frequent(&r), "none of them fires on every call");
 	marker_requests_add(&r, "p:entry~python:function__entry");
 	const struct marker_side *often = marker_requests_frequent(&r);
 	is_str(often ? often->name : "", "function__entry",
 	       "this one does, as the end of a span, too");
-	is(marker_requests_sites(NULL, -1), 0, "without requests no file has sites");
 	marker_requests_done(&r);
+}
+
+static int number(struct marker_requests *r, const char *text)
+{
+	struct marker_requests one = {0};
+	marker_requests_add(&one, text);
+	int n = marker_requests_number(r, &one.at[0]);
+	marker_requests_done(&one);
+	return n;
+}
+
+static void test_numbers(void)
+{
+	struct marker_requests asked = {0}, r = {0};
+	marker_requests_add(&asked, "p:*");
+	marker_requests_add(&asked, "p:a#1:str");
+	marker_requests_add(&asked, "p:a~p:b");
+	marker_requests_add(&asked, "p:a");
+	marker_requests_copy(&r, &asked);
+	is(r.count, 3, "requests by whole names are copied, patterns are not");
+	is(number(&r, "p:a"), 0, "a name has the number of the first request for it");
+	is(r.at[0].side[0].texts, 1, "which is as the user has it");
+	is(number(&r, "p:a~p:b"), 1, "a pair is another one");
+	is(number(&r, "p:a#0~p:b#0"), 3, "by an argument, too");
+	is_str(r.at[3].label, "p:a~p:b", "it has a label");
+	is(number(&r, "q:a"), 4, "so is one of another provider");
+	is(number(&r, "q:a"), 4, "and the next time it is known");
+	char text[16];
+	for (int i = 5; i < 256; i++) {
+		snprintf(text, sizeof(text), "p:n%d", i);
+		number(&r, text);
+	}
+	is(number(&r, "p:more"), -E2BIG, "there are 256 of them at most");
+	is(number(&r, "p:n255"), 255, "those that are there stay");
+	marker_requests_done(&r);
+	marker_requests_done(&asked);
 }
 
 int main(void)
 {
 	test_good();
 	test_bad();
-	test_sites();
+	test_patterns();
+	test_frequent();
+	test_numbers();
 	return tap_done();
 }

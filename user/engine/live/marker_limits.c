@@ -7,6 +7,7 @@
 #include "base/regular.h"
 #include "proc/executable.h"
 #include "runtime/inspect.h"
+#include "runtime/marker_names.h"
 #include "source/bpf/uprobe.h"
 
 #define PRICE_BYTES 128
@@ -33,33 +34,53 @@ static enum engine_end refuse(const struct engine *e, const char *what)
 	return ENGINE_MISUSED;
 }
 
-static enum engine_end check_sites(const struct engine *e, uint32_t sites, const char *where)
+static enum engine_end check_counts(const struct engine *e, const struct marker_counts *counts,
+				    const char *where)
 {
-	char text[TEXT_BYTES + 256];
-	if (sites <= MARKER_REQUEST_SITES)
-		return ENGINE_OK;
-	snprintf(text, sizeof(text), "-U asks for %u sites in %s, more than %u", sites, where,
-		 MARKER_REQUEST_SITES);
-	return refuse(e, text);
+	char text[TEXT_BYTES + 256 + 4 * MARKER_NAME_BYTES];
+	if (counts->frequent)
+		snprintf(text, sizeof(text),
+			 "-U '%s' asks for %s in %s, which fires on every call, line or "
+			 "instruction of an interpreter",
+			 e->options->markers.at[counts->request].label, counts->frequent, where);
+	else
+		snprintf(text, sizeof(text), "-U asks for %u sites in %s, more than %u",
+			 counts->sites, where, MARKER_REQUEST_SITES);
+	return counts->frequent || counts->sites > MARKER_REQUEST_SITES ? refuse(e, text)
+									: ENGINE_OK;
+}
+
+static enum engine_end check_process(const struct engine *e, struct inspect *inspect, pid_t pid)
+{
+	char where[TEXT_BYTES];
+	struct inspect_process p;
+	inspect_process(inspect, pid, &p);
+	snprintf(where, sizeof(where), "process %d", pid);
+	return check_counts(e, &p.asked, where);
 }
 
 /* Its libraries are not known yet. */
-static uint32_t sites_of_program(const struct marker_requests *asked, const char *name)
+static enum engine_end check_program(const struct engine *e, const char *name)
 {
-	char path[PATH_MAX];
+	char path[PATH_MAX], where[TEXT_BYTES];
+	struct marker_counts counts;
+	struct notes notes;
 	int fd = executable_find(name, path, sizeof(path)) ? regular_open(path, 0, 0) : -1;
-	if (fd < 0)
-		return 0;
-	uint32_t sites = marker_requests_sites(asked, fd);
-	close(fd);
-	return sites;
+	int err = fd < 0 ? fd : notes_read(fd, NULL, &notes);
+	if (fd >= 0)
+		close(fd);
+	if (err)
+		return ENGINE_OK;
+	marker_names_count(&e->options->markers, &notes, &counts);
+	notes_done(&notes);
+	snprintf(where, sizeof(where), "'%.64s'", name);
+	return check_counts(e, &counts, where);
 }
 
 enum engine_end marker_limits_check(const struct engine *e, struct inspect *inspect)
 {
 	const struct engine_options *o = e->options;
 	const struct marker_requests *asked = &o->markers;
-	char where[TEXT_BYTES];
 	if (!asked->count || asked->many)
 		return ENGINE_OK;
 	const struct marker_side *frequent = marker_requests_frequent(asked);
@@ -71,15 +92,7 @@ enum engine_end marker_limits_check(const struct engine *e, struct inspect *insp
 		return refuse(e, text);
 	}
 	enum engine_end end = ENGINE_OK;
-	for (unsigned i = 0; i < o->pid_count && !end; i++) {
-		struct inspect_process p;
-		inspect_process(inspect, o->pids[i], &p);
-		snprintf(where, sizeof(where), "process %d", o->pids[i]);
-		end = check_sites(e, p.asked_markers, where);
-	}
-	if (!end && o->program) {
-		snprintf(where, sizeof(where), "'%.64s'", o->program[0]);
-		end = check_sites(e, sites_of_program(asked, o->program[0]), where);
-	}
-	return end;
+	for (unsigned i = 0; i < o->pid_count && !end; i++)
+		end = check_process(e, inspect, o->pids[i]);
+	return end || !o->program ? end : check_program(e, o->program[0]);
 }

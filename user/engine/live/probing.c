@@ -14,6 +14,7 @@
 #include "engine/live/marker_limits.h"
 #include "engine/refusal.h"
 #include "proc/memory_reader.h"
+#include "runtime/inspect.h"
 #include "session/kinds.h"
 #include "session/languages.h"
 #include "source/bpf/kernel.h"
@@ -278,7 +279,7 @@ enum engine_end probing_begin(struct probing *p, const struct engine *e, bool re
 			      struct inspect *inspect, struct traced *traced)
 {
 	const struct engine_options *o = e->options;
-	*p = (struct probing){.engine = e};
+	*p = (struct probing){.engine = e, .inspect = inspect};
 	enum engine_end refused = marker_limits_check(e, inspect);
 	if (refused)
 		return refused;
@@ -386,11 +387,22 @@ static void report_pages(const struct probing *p)
 /* Markers that were asked for and that no file of a traced process has. */
 static void report_unfound(const struct probing *p)
 {
-	const struct marker_side *side;
-	for (unsigned at = 0; (side = bpf_source_unfound(p->source, &at));)
-		messages_at(&p->engine->session->messages, LOG_NORMAL,
-			    "marker %s:%s is in no file of the traced processes", side->provider,
-			    side->name);
+	const struct messages *m = &p->engine->session->messages;
+	const struct marker_request *r;
+	enum marker_end end;
+	char names[REFUSAL_MARKERS_BYTES];
+	unsigned at = 0, n = 0;
+	for (; (r = bpf_source_unfound(p->source, &at, &end)); n++)
+		if (r->is_pattern)
+			messages_at(m, LOG_NORMAL, "%s '%s' in any file of the traced processes",
+				    r->is_span ? "no pair of markers matches" : "no marker matches",
+				    r->label);
+		else
+			messages_at(m, LOG_NORMAL,
+				    "marker %s:%s is in no file of the traced processes",
+				    r->side[end].provider, r->side[end].name);
+	if (n && inspect_marker_names(p->inspect, names, sizeof(names)))
+		messages_at(m, LOG_NORMAL, "the names of markers that were seen: %s", names);
 }
 
 void probing_end(struct probing *p)

@@ -9,6 +9,7 @@
 
 struct probing {
 	const struct engine *engine;
+	const struct inspect *inspect;
 	struct source *source;		 /* NULL: rings are read without BPF */
 	bool sees;			 /* something of some process can be recorded */
 	bool tried;			 /* to attach to a process that the user named */

@@ -14,12 +14,14 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/array.h"
 #include "base/hash.h"
 #include "base/log.h"
 #include "base/map.h"
 #include "base/plural.h"
 #include "elf/elf.h"
 #include "elf/usdt_args.h"
+#include "runtime/marker_names.h"
 #include "session/kinds.h"
 #include "source/bpf/operand.h"
 #include "source/bpf/plan.h"
@@ -39,7 +41,7 @@ struct file_usdt {
 
 static bool match(const struct runtime_file *what)
 {
-	return what->asked_markers;
+	return what->asked.sites;
 }
 
 /* Another process may have a library mapped, which no list of programs says. */
@@ -145,12 +147,13 @@ static bool read_args(const struct notes_site *site, struct elf *elf,
 	return false;
 }
 
-static struct ebt_usdt_spec describe(unsigned request, enum marker_end end,
+/* number: in usdt_names. */
+static struct ebt_usdt_spec describe(unsigned number, enum marker_end end,
 				     const struct marker_request *r, const struct usdt_args *args)
 {
 	const struct marker_side *side = &r->side[end];
 	struct ebt_usdt_spec spec = {
-		.request = request,
+		.request = number,
 		.kind = !r->is_span	      ? EBT_MARKER_HIT
 			: end == MARKER_BEGIN ? EBT_SPAN_BEGIN
 					      : EBT_SPAN_END,
@@ -176,6 +179,9 @@ struct planning {
 	struct elf *elf; /* NULL: its symbols are not known */
 	struct uprobe_site *site;
 	uint32_t sites, room;
+	const struct notes_site *last; /* and which of usdt_names it is an end of, a bit each */
+	uint64_t is_end[MARKER_ENDS][MARKER_REQUESTS / 64];
+	uint32_t unnamed;    /* sites that were left out, as there are too many names */
 	struct map reported; /* markers, by a hash of their names */
 };
 
@@ -205,6 +211,8 @@ static int add_site(struct planning *p, const struct notes_site *from,
 			   : 0;
 	if (err)
 		return err;
+	if (!array_reserve(p->site, p->room, p->sites))
+		return -ENOMEM;
 	p->site[p->sites++] = (struct uprobe_site){
 		.offset = from->offset,
 		.semaphore = from->semaphore,
@@ -213,36 +221,77 @@ static int add_site(struct planning *p, const struct notes_site *from,
 	return 0;
 }
 
-static int plan_side(struct planning *p, const struct notes_site *site, unsigned request,
-		     enum marker_end end)
+/* The number in usdt_names of what was found. -E2BIG: there are too many, -ENOMEM. */
+static int number_of(const struct attach_env *env, const struct marker_found *found)
 {
-	const struct marker_request *r = &p->of->env->plan->markers->at[request];
+	const struct marker_requests *asked = env->plan->markers;
+	int n = 0;
+	if (asked->at[found->request].is_pattern)
+		return marker_requests_number(env->usdt_names, found->is);
+	for (unsigned i = 0; i < found->request; i++)
+		n += !asked->at[i].is_pattern;
+	return n;
+}
+
+/* False: the site is this end of it already, by another pattern. */
+static bool mark_end(struct planning *p, const struct marker_found *found, unsigned number)
+{
+	if (p->last != found->site)
+		memset(p->is_end, 0, sizeof(p->is_end));
+	p->last = found->site;
+	uint64_t *word = &p->is_end[found->end][number / 64], bit = 1ull << number % 64;
+	bool is_new = !(*word & bit);
+	*word |= bit;
+	return is_new;
+}
+
+/* Of a name that a pattern matches it was not said that it may be passed so often. */
+static bool is_too_frequent(const struct attach_env *env, const struct marker_found *found)
+{
+	const struct marker_requests *asked = env->plan->markers;
+	return !asked->many && asked->at[found->request].is_pattern &&
+	       marker_name_frequent(found->site->name);
+}
+
+static int plan_found(void *ctx, const struct marker_found *found)
+{
+	struct planning *p = ctx;
+	struct attach_env *env = p->of->env;
+	const struct notes_site *site = found->site;
 	struct usdt_args args;
 	char why[REASON_BYTES];
-	if (!marker_side_is(&r->side[end], site))
+	env->usdt_found[2 * found->request + found->end] = true;
+	if (is_too_frequent(env, found)) {
+		report(p, site,
+		       "it fires on every call, line or instruction of an interpreter; --many "
+		       "allows it");
 		return 0;
-	p->of->env->usdt_found[2 * request + end] = true;
-	if (!read_args(site, p->elf, &r->side[end], &args, why)) {
+	}
+	int number = number_of(env, found);
+	p->unnamed += number == -E2BIG;
+	if (number < 0 || !mark_end(p, found, (unsigned)number))
+		return number == -ENOMEM ? number : 0;
+	const struct marker_request *r = &env->usdt_names->at[number];
+	if (!read_args(site, p->elf, &r->side[found->end], &args, why)) {
 		report(p, site, why);
 		return 0;
 	}
-	if (p->sites == p->room)
-		return 0;
-	struct ebt_usdt_spec spec = describe(request, end, r, &args);
+	struct ebt_usdt_spec spec = describe((unsigned)number, found->end, r, &args);
 	if (r->is_span)
-		spec.caller = site_callers_find(&p->of->env->callers, &p->file, site->offset,
-						p->of->env->messages);
+		spec.caller =
+			site_callers_find(&env->callers, &p->file, site->offset, env->messages);
 	return add_site(p, site, &spec);
 }
 
 static int plan_sites(struct planning *p)
 {
-	const struct marker_requests *asked = p->of->env->plan->markers;
-	int err = 0;
-	for (uint32_t i = 0; i < p->notes->sites; i++)
-		for (unsigned r = 0; r < asked->count && !err; r++)
-			for (unsigned end = 0; end <= asked->at[r].is_span && !err; end++)
-				err = plan_side(p, &p->notes->site[i], r, (enum marker_end)end);
+	struct attach_env *env = p->of->env;
+	int err = marker_names_each(env->plan->markers, p->notes, plan_found, p);
+	if (p->unnamed && p->of->reports)
+		messages_at(env->messages, LOG_NORMAL,
+			    "process %d: %u sites of %s are not probed: there may be %d names of "
+			    "markers in a run",
+			    p->of->pid, p->unnamed, p->of->path, MARKER_REQUESTS);
 	return err;
 }
 
@@ -257,14 +306,6 @@ static bool are_too_many(const struct file_usdt *u, uint32_t sites)
 			    "not probed; --many allows it",
 			    u->pid, u->path, sites, MARKER_REQUEST_SITES);
 	return true;
-}
-
-static uint32_t count_sites(const struct marker_requests *asked, const struct notes *notes)
-{
-	uint32_t n = 0;
-	for (uint32_t i = 0; i < notes->sites; i++)
-		n += marker_requests_have(asked, &notes->site[i]);
-	return n;
 }
 
 /* A key for the hits of a shared link by processes that are not traced. */
@@ -297,17 +338,13 @@ static int plan(void *state, bool shared, struct attach_plan *ret)
 		return err == -ENOEXEC || err == -EBADMSG ? 0 : err;
 	if (shared)
 		err = count_foreign(u->env, &ret->key);
-	uint32_t sites = count_sites(asked, &known->notes);
-	/* Each request may have the same marker. */
+	struct marker_counts counts;
+	marker_names_count(asked, &known->notes, &counts);
 	struct planning p = {.slot = shared ? EBT_USDT_SHARED | ret->key : u->slot,
 			     .of = u,
 			     .file = {.fd = u->fd, .path = u->path},
-			     .notes = &known->notes,
-			     .room = sites * asked->count};
-	p.site = calloc(p.room + 1u, sizeof(*p.site));
-	if (!p.site)
-		err = -ENOMEM;
-	else if (!err && !are_too_many(u, sites) && elf_open(u->fd, &p.elf))
+			     .notes = &known->notes};
+	if (!err && !are_too_many(u, counts.sites) && elf_open(u->fd, &p.elf))
 		p.elf = NULL;
 	if (p.elf)
 		err = plan_sites(&p);
@@ -320,13 +357,18 @@ static int plan(void *state, bool shared, struct attach_plan *ret)
 	return err;
 }
 
-const struct marker_side *attach_usdt_unfound(const struct attach_env *env, unsigned *at)
+const struct marker_request *attach_usdt_unfound(const struct attach_env *env, unsigned *at,
+						 enum marker_end *ret_end)
 {
 	const struct marker_requests *asked = env->plan->markers;
 	for (; asked && *at < 2 * asked->count; ++*at) {
 		const struct marker_request *r = &asked->at[*at / 2];
-		if (!env->usdt_found[*at] && *at % 2 <= r->is_span)
-			return &r->side[(*at)++ % 2];
+		*ret_end = *at % 2 ? MARKER_END : MARKER_BEGIN;
+		bool is_end = *ret_end == MARKER_BEGIN || (r->is_span && !r->is_pattern);
+		if (is_end && !env->usdt_found[*at]) {
+			++*at;
+			return r;
+		}
 	}
 	return NULL;
 }

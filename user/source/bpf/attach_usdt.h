@@ -6,8 +6,9 @@
 #include "runtime/marker_requests.h"
 #include "source/bpf/attacher.h"
 
-/* The next of the user's markers, from *at (first 0) on, that no file has had so far; NULL: no
- * more. */
-const struct marker_side *attach_usdt_unfound(const struct attach_env *env, unsigned *at);
+/* The next of the user's requests, from *at (first 0) on, with an end that no file has had so far;
+ * a pattern has one end. NULL: no more. */
+const struct marker_request *attach_usdt_unfound(const struct attach_env *env, unsigned *at,
+						 enum marker_end *ret_end);
 
 #endif

@@ -75,10 +75,13 @@ struct attach_env {
 	/* The files that were reported last as not probed, by hash_file(). */
 	uint64_t reported[ATTACH_REPORTED];
 	unsigned reports;
-	struct known_notes notes;	      /* of files that were attached to */
-	struct usdt_specs specs;	      /* of the user's markers */
-	struct site_callers callers;	      /* of their sites */
-	bool usdt_found[2 * MARKER_REQUESTS]; /* of these, by request and end */
+	struct known_notes notes;    /* of files that were attached to */
+	struct usdt_specs specs;     /* of the user's markers */
+	struct site_callers callers; /* of their sites */
+	/* The requests for them by whole names: those that were asked for so, and what patterns
+	 * match, which is added. NULL: there are none. */
+	struct marker_requests *usdt_names;
+	bool usdt_found[2 * MARKER_REQUESTS]; /* of those of the plan, by request and end */
 };
 
 struct attach_process {

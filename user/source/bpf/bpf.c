@@ -411,6 +411,7 @@ static struct attach_env env_of(struct bpf_source *s)
 		.shares_unasked = opt->hold,
 		.is_ours = opt->everyone ? NULL : is_ours,
 		.stacks = opt->stacks && (bpf_kernel_features(s->kernel) >> BPF_STACKS & 1),
+		.usdt_names = &s->usdt.names,
 		.absent = s->absent,
 	};
 }
@@ -449,7 +450,6 @@ static void init_traced(struct bpf_source *s)
 static int init_records(struct bpf_source *s)
 {
 	const struct probe_plan *opt = &s->opt;
-	usdt_events_init(&s->usdt, s->session, opt->markers);
 	return bpf_records_init(&s->records,
 				&(struct bpf_records_options){
 					.session = s->session,
@@ -502,8 +502,8 @@ static int set_up(struct bpf_source *s)
 	if (!err && s->opt.stacks)
 		err = event_stacks_new(s->session, s->opt.stack_globs, s->opt.stack_glob_count,
 				       s->opt.stack_pause_ns, &s->stacks);
-	if (!err)
-		err = new_kernel(s);
+	err = err ? err : usdt_events_init(&s->usdt, s->session, s->opt.markers);
+	err = err ? err : new_kernel(s);
 	if (err)
 		return err;
 	set_pages(s);
@@ -726,9 +726,10 @@ const struct bpf_refusal *bpf_source_missed(struct source *base, enum bpf_featur
 	return NULL;
 }
 
-const struct marker_side *bpf_source_unfound(struct source *base, unsigned *at)
+const struct marker_request *bpf_source_unfound(struct source *base, unsigned *at,
+						enum marker_end *ret_end)
 {
-	return attach_usdt_unfound(&((struct bpf_source *)base)->traced.by.env, at);
+	return attach_usdt_unfound(&((struct bpf_source *)base)->traced.by.env, at, ret_end);
 }
 
 int bpf_source_flush_offcpu(struct source *base)

@@ -13,6 +13,7 @@
 #ifndef SOURCE_BPF_BPF_H
 #define SOURCE_BPF_BPF_H
 
+#include "runtime/marker_requests.h"
 #include "session/session.h"
 #include "source/bpf/kernel.h"
 #include "source/bpf/plan.h"
@@ -25,7 +26,6 @@
 #include <sys/types.h>
 
 struct maps_list;
-struct marker_side;
 
 struct bpf_counts {
 	uint64_t dropped_in_ring;  /* lost from the BPF ring buffer, but present in a ring */
@@ -69,9 +69,9 @@ const struct bpf_refusal *bpf_source_refusal(struct source *s, enum bpf_feature 
 /* A kind of probes that an attached process would need and that is missing, each once: why, and
  * which. NULL: none any more. */
 const struct bpf_refusal *bpf_source_missed(struct source *s, enum bpf_feature *ret);
-/* The markers that the user asks for and that no probed process has had so far, from *at (first 0)
- * on; NULL: no more. */
-const struct marker_side *bpf_source_unfound(struct source *s, unsigned *at);
+/* As attach_usdt_unfound(), of all probed processes. */
+const struct marker_request *bpf_source_unfound(struct source *s, unsigned *at,
+						enum marker_end *ret_end);
 /* Emits the intervals in which threads do not run and that are open; the rest of each follows as an
  * interval of its own. 0 or -errno. */
 int bpf_source_flush_offcpu(struct source *s);

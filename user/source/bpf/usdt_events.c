@@ -40,14 +40,15 @@ struct usdt_spans {
 };
 
 struct usdt_process {
-	struct usdt_spans *spans; /* by request; NULL: none so far */
+	struct usdt_spans *spans; /* by request; those of later ones are added */
 	unsigned requests;
 };
 
-void usdt_events_init(struct usdt_events *u, struct session *session,
-		      const struct marker_requests *requests)
+int usdt_events_init(struct usdt_events *u, struct session *session,
+		     const struct marker_requests *asked)
 {
-	*u = (struct usdt_events){.session = session, .requests = requests};
+	*u = (struct usdt_events){.session = session};
+	return asked ? marker_requests_copy(&u->names, asked) : 0;
 }
 
 static void free_open(struct usdt_open *o)
@@ -80,6 +81,7 @@ void usdt_events_done(struct usdt_events *u)
 {
 	clear_all(u);
 	ptrmap_free(&u->processes);
+	marker_requests_done(&u->names);
 }
 
 void usdt_events_end(struct usdt_events *u, uint32_t process)
@@ -95,11 +97,7 @@ static struct usdt_spans *spans_of(struct usdt_events *u, uint32_t process, uint
 {
 	bool is_new;
 	struct usdt_process *p = ptrmap_make(&u->processes, process, &is_new);
-	if (p && !p->spans) {
-		p->spans = calloc(u->requests->count, sizeof(*p->spans));
-		p->requests = p->spans ? u->requests->count : 0;
-	}
-	return p && p->spans ? &p->spans[request] : NULL;
+	return p && array_room(p->spans, p->requests, request) ? &p->spans[request] : NULL;
 }
 
 /* 0: all are used. */
@@ -291,9 +289,9 @@ static int put_values(struct usdt_events *u, const struct ebt_usdt_record *rec, 
 int usdt_events_make(struct usdt_events *u, const struct ebt_usdt_record *rec, size_t payload,
 		     struct ebt_event *ev)
 {
-	if (!u->requests || rec->request >= u->requests->count)
+	if (rec->request >= u->names.count)
 		return -ENOENT;
-	const struct marker_request *request = &u->requests->at[rec->request];
+	const struct marker_request *request = &u->names.at[rec->request];
 	bool ends = rec->head.site == EBT_SPAN_END;
 	const struct marker_side *side = &request->side[ends ? MARKER_END : MARKER_BEGIN];
 	uint32_t slot = 0, level = 0;

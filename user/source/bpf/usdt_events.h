@@ -23,14 +23,15 @@ struct usdt_process;
 /* Fields are private. */
 struct usdt_events {
 	struct session *session;
-	const struct marker_requests *requests;
+	struct marker_requests names;	       /* the requests by whole names: attacher.h */
 	PTRMAP(struct usdt_process) processes; /* by index in the registry */
 	uint32_t dropped;		       /* of the last record */
 };
 
-/* Both are kept; requests NULL: there are none. */
-void usdt_events_init(struct usdt_events *u, struct session *session,
-		      const struct marker_requests *requests);
+/* The session is kept. asked: what the user asks for; NULL: nothing. 0 or -ENOMEM, and done() is to
+ * be called. */
+int usdt_events_init(struct usdt_events *u, struct session *session,
+		     const struct marker_requests *asked);
 void usdt_events_done(struct usdt_events *u);
 /*
  * Completes an event that has process, thread and time, but for its kind, id and arguments, of a
