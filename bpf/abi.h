@@ -100,7 +100,8 @@ struct ebt_process_record {
 	 * tracer's; 0 at an exit. */
 	int64_t clock_ahead_ns;
 
-	/* EBT_PROCESS_FORK */
+	/* EBT_PROCESS_FORK; slot EBT_NO_SLOT: a process that was there, of all that are traced, and
+	 * that the tracer did not know */
 	uint32_t child_pid, child_slot;
 	uint32_t shares_memory; /* true for the child of vfork() until its exec */
 

@@ -17,15 +17,20 @@ struct {
 	__type(value, uint64_t);
 } ebt_foreign __weak SEC(".maps");
 
-/* Nonzero: the process is not traced, which is counted. */
-static __always_inline int foreign_find(uint32_t key, uint32_t *ret_slot)
+/* Nonzero: the process is not traced. */
+static __always_inline int foreign_slot(uint32_t *ret_slot)
 {
 	uint32_t pid = pidns_current_process();
 	const uint32_t *slot = bpf_map_lookup_elem(&ebt_traced, &pid);
-	if (slot) {
-		*ret_slot = *slot;
+	*ret_slot = slot ? *slot : EBT_NO_SLOT;
+	return !slot;
+}
+
+/* As foreign_slot(), which is counted. */
+static __always_inline int foreign_find(uint32_t key, uint32_t *ret_slot)
+{
+	if (!foreign_slot(ret_slot))
 		return 0;
-	}
 	uint64_t *n = bpf_map_lookup_elem(&ebt_foreign, &key);
 	if (n)
 		*n += 1;

@@ -6,7 +6,7 @@
  * last thread is its exit: no record of its slot comes after that one. Pids, also those in the map,
  * are the tracer's namespace's.
  */
-#include "channel.bpf.h"
+#include "slots.bpf.h"
 
 /* Follow children; set before load. */
 const volatile uint8_t ebt_follow = 1;
@@ -21,33 +21,6 @@ struct {
 	__uint(max_entries, 4096);
 } ebt_exec_notices SEC(".maps");
 
-/* Slots for children, which the tracer refills at each poll. */
-struct {
-	__uint(type, BPF_MAP_TYPE_QUEUE);
-	__uint(max_entries, EBT_FREE_SLOTS);
-	__type(value, uint32_t);
-} ebt_free_slots SEC(".maps");
-
-static __always_inline uint64_t process_start(struct task_struct *task)
-{
-	return BPF_CORE_READ(task, group_leader, start_boottime);
-}
-
-/* Wakes the tracer. */
-static __always_inline void emit(const struct ebt_process_record *from)
-{
-	struct ebt_process_record *rec = bpf_ringbuf_reserve(&ebt_channel, sizeof(*rec), 0);
-	if (!rec) {
-		__sync_fetch_and_add(&ebt_dropped.control, 1);
-		return;
-	}
-	*rec = *from;
-	channel_head(&rec->head, EBT_RECORD_PROCESS, from->head.slot, from->head.site);
-	rec->ts = clock_now();
-	rec->dropped = channel_dropped();
-	bpf_ringbuf_submit(rec, BPF_RB_FORCE_WAKEUP);
-}
-
 SEC("raw_tp/sched_process_fork")
 int ebt_process_fork(struct bpf_raw_tracepoint_args *ctx)
 {
@@ -61,12 +34,7 @@ int ebt_process_fork(struct bpf_raw_tracepoint_args *ctx)
 		return 0;
 	rec.head.slot = *slot;
 	uint32_t child_pid = pidns_process(child), child_slot;
-	if (!child_pid || bpf_map_pop_elem(&ebt_free_slots, &child_slot)) {
-		__sync_fetch_and_add(&ebt_dropped.children, 1);
-		return 0;
-	}
-	if (bpf_map_update_elem(&ebt_traced, &child_pid, &child_slot, BPF_ANY)) {
-		bpf_map_push_elem(&ebt_free_slots, &child_slot, 0);
+	if (!child_pid || slots_assign(child_pid, BPF_ANY, &child_slot)) {
 		__sync_fetch_and_add(&ebt_dropped.children, 1);
 		return 0;
 	}
@@ -76,7 +44,7 @@ int ebt_process_fork(struct bpf_raw_tracepoint_args *ctx)
 	rec.child_pid = child_pid;
 	rec.child_slot = child_slot;
 	rec.shares_memory = BPF_CORE_READ(parent, mm) == BPF_CORE_READ(child, mm);
-	emit(&rec);
+	slots_emit(&rec);
 	return 0;
 }
 
@@ -194,6 +162,6 @@ int ebt_process_exit(struct bpf_raw_tracepoint_args *ctx)
 	rec.head.site = EBT_PROCESS_EXIT;
 	rec.start_boot_ns = process_start(task);
 	bpf_map_delete_elem(&ebt_traced, &rec.pid);
-	emit(&rec);
+	slots_emit(&rec);
 	return 0;
 }

@@ -9,6 +9,7 @@
 #include "foreign.bpf.h"
 #include "operands.bpf.h"
 #include "registers.bpf.h"
+#include "slots.bpf.h"
 #include "stacks.bpf.h"
 
 /* The tracer sets the size before it loads this. */
@@ -93,6 +94,14 @@ static __always_inline int emit_texts(const struct hit *h, const uint32_t texts)
 	return 0;
 }
 
+/* Of a link that probes all processes. Nonzero: this one is not traced. */
+static __always_inline int find_slot(uint32_t key, uint32_t *ret_slot)
+{
+	if (!ebt_everyone)
+		return foreign_find(key, ret_slot);
+	return foreign_slot(ret_slot) && slots_adopt(ret_slot);
+}
+
 SEC("uprobe")
 int ebt_usdt(struct pt_regs *regs)
 {
@@ -100,7 +109,7 @@ int ebt_usdt(struct pt_regs *regs)
 	uint32_t key = (uint32_t)cookie;
 	uint32_t slot = (uint32_t)(cookie >> 32);
 	budget_hit(EBT_HITS_MARKER, 0);
-	if (slot & EBT_USDT_SHARED && foreign_find(slot & ~EBT_USDT_SHARED, &slot))
+	if (slot & EBT_USDT_SHARED && find_slot(slot & ~EBT_USDT_SHARED, &slot))
 		return 0;
 	const struct ebt_usdt_spec *spec = bpf_map_lookup_elem(&ebt_usdt_specs, &key);
 	if (!spec)

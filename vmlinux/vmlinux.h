@@ -167,7 +167,7 @@ struct task_struct {
 	unsigned long min_flt, maj_flt;
 	uint64_t start_boottime;
 	uint64_t self_exec_id;
-	struct task_struct *group_leader;
+	struct task_struct *group_leader, *real_parent;
 	struct pid *thread_pid;
 	struct signal_struct *signal;
 	struct mm_struct *mm;

@@ -63,6 +63,6 @@ __attribute__((unused)) static void map_remove(const void *map, const void *key,
 
 #define bpf_map_lookup_elem(map, k) ((typeof((map)->value))map_lookup(map, k, sizeof(*(map)->key)))
 #define bpf_map_update_elem(map, k, v, flags) \
-	map_add(map, k, sizeof(*(map)->key), v, sizeof(*(map)->value))
+	((void)(flags), map_add(map, k, sizeof(*(map)->key), v, sizeof(*(map)->value)))
 
 #endif

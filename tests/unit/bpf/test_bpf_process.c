@@ -12,7 +12,7 @@ struct signal_struct {
 };
 struct task_struct {
 	int pid, tgid;
-	struct task_struct *group_leader;
+	struct task_struct *group_leader, *real_parent;
 	uint64_t start_boottime;
 	struct signal_struct *signal;
 	void *mm;
@@ -104,10 +104,12 @@ static long push_slot(const uint32_t *slot)
 #define const \
 	volatile /* the test sets them, where the tracer does it before it loads the programs */
 #include "bpf/budget.bpf.h"
+#include "bpf/slots.bpf.h"
 #undef const
 #include "bpf/process.bpf.c"
 #pragma GCC diagnostic pop
 
+#define OWN    60
 #define PARENT 100
 #define SLOT   3u
 
@@ -178,6 +180,48 @@ static void test_fork(void)
 	child = make(201);
 	r = fork_of(&parent, &child);
 	ok(r && r->shares_memory, "a child of vfork() shares its parent's memory");
+}
+
+/* The current process, bpf_get_current_pid_tgid() of bpf_helpers.h, passes a probe. */
+static void test_adopt(void)
+{
+	struct task_struct shell = make(50), own = make(OWN), its = make(61), task = make(77);
+	uint32_t slot = 0;
+	int before = kernel.records;
+	uint64_t lost = ebt_dropped.nowhere;
+	shell.real_parent = &shell;
+	own.real_parent = &shell;
+	its.real_parent = &own;
+	task.group_leader = &task;
+	current = &task;
+	ebt_own_pid = OWN;
+	free_slots = 0;
+	push_slot(&(uint32_t){5});
+
+	task.real_parent = &its;
+	ok(slots_adopt(&slot) && free_slots == 1, "what the tracer has started is not traced");
+	current = &own;
+	ok(slots_adopt(&slot) && free_slots == 1 && slot_of(77) == EBT_NO_SLOT &&
+		   ebt_dropped.nowhere == lost,
+	   "nor is the tracer, and nothing is lost for that");
+	current = &task;
+	task.real_parent = &shell;
+	ok(!slots_adopt(&slot) && slot == 5 && slot_of(77) == 5,
+	   "another process is traced from then on");
+	const struct ebt_process_record *r = record(before);
+	ok(r && r->head.type == EBT_RECORD_PROCESS && r->head.site == EBT_PROCESS_FORK &&
+		   r->head.slot == EBT_NO_SLOT && r->child_pid == 77 && r->child_slot == 5 &&
+		   r->start_boot_ns == 77000 && r->clock_ahead_ns == 77,
+	   "and reported, of no parent");
+	before = kernel.records;
+	push_slot(&(uint32_t){6});
+	ok(!slots_adopt(&slot) && slot == 5 && free_slots == 1 && free_slot[0] == 6 &&
+		   kernel.records == before,
+	   "a thread of it that comes at the same time has its slot");
+	map_remove(&ebt_traced, &(uint32_t){77}, sizeof(uint32_t));
+	free_slots = 0;
+	ok(slots_adopt(&slot) && ebt_dropped.nowhere == lost + 1,
+	   "where no slot is free the event is lost");
 }
 
 static void test_no_room(void)
@@ -291,6 +335,7 @@ int main(void)
 	const uint32_t pid = PARENT, slot = SLOT;
 	bpf_map_update_elem(&ebt_traced, &pid, &slot, BPF_ANY);
 	test_fork();
+	test_adopt();
 	test_no_room();
 	test_exec();
 	test_exit();

@@ -4,6 +4,27 @@
 #include "tests/tap.h"
 #include "tests/unit/bpf_site.h"
 
+struct task_struct {
+	int pid, tgid;
+	struct task_struct *group_leader, *real_parent;
+	uint64_t start_boottime;
+};
+
+/* Of processes that are not traced yet: shown by test_bpf_process.c. */
+#define __BPF_CORE_READ_H__
+#define READ_1(from, a)		 ((from)->a)
+#define READ_2(from, a, b)	 ((from)->a->b)
+#define READ_OF(a, b, name, ...) name
+
+#define BPF_CORE_READ(from, ...) READ_OF(__VA_ARGS__, READ_2, READ_1)(from, __VA_ARGS__)
+
+#define clock_ahead_of(task)		      ((void)(task), 0)
+#define bpf_get_current_comm(to, bytes)	      ((void)(to), (void)(bytes))
+#define bpf_get_current_task_btf()	      ((struct task_struct *)NULL)
+#define bpf_map_pop_elem(map, ret)	      (*(ret) = 0, -2)
+#define bpf_map_push_elem(map, slot, flags)   ((void)(map), (void)(slot), (void)(flags))
+#define bpf_map_update_elem(map, k, v, flags) ((void)(k), (void)(v), (void)(flags), -7)
+
 static long bpf_probe_read_user_str(void *dst, uint32_t size, const void *from)
 {
 	if ((uintptr_t)from < 4096)

@@ -6,6 +6,7 @@
 
 #include "base/regular.h"
 #include "proc/executable.h"
+#include "proc/process.h"
 #include "runtime/inspect.h"
 #include "runtime/marker_names.h"
 #include "source/bpf/uprobe.h"
@@ -59,6 +60,25 @@ static enum engine_end check_process(const struct engine *e, struct inspect *ins
 	return check_counts(e, &p.asked, where);
 }
 
+struct all_processes {
+	const struct engine *engine;
+	struct inspect *inspect;
+};
+
+static int check_one(pid_t pid, void *ctx)
+{
+	const struct all_processes *all = ctx;
+	return (int)(pid == getpid() ? ENGINE_OK : check_process(all->engine, all->inspect, pid));
+}
+
+/* Those that cannot be listed now are not traced, either. */
+static enum engine_end check_all(const struct engine *e, struct inspect *inspect)
+{
+	struct all_processes all = {e, inspect};
+	int end = process_each(check_one, &all);
+	return end > 0 ? (enum engine_end)end : ENGINE_OK;
+}
+
 /* Its libraries are not known yet. */
 static enum engine_end check_program(const struct engine *e, const char *name)
 {
@@ -92,6 +112,8 @@ enum engine_end marker_limits_check(const struct engine *e, struct inspect *insp
 		return refuse(e, text);
 	}
 	enum engine_end end = ENGINE_OK;
+	if (o->all)
+		end = check_all(e, inspect);
 	for (unsigned i = 0; i < o->pid_count && !end; i++)
 		end = check_process(e, inspect, o->pids[i]);
 	return end || !o->program ? end : check_program(e, o->program[0]);

@@ -2,7 +2,8 @@
 /*
  * The attacher for the markers that the user asks for (runtime/marker_requests.h), in files of any
  * program: others that run the file pay nothing. The file of a program that no other process runs
- * is probed in all processes at once, so that children are watched from their first moment. A site
+ * is probed in all processes at once, so that children are watched from their first moment; so is
+ * each file where all processes are traced. A site
  * with arguments that cannot be read is reported, once a file, and not attached; nor are more sites
  * of a file than were allowed.
  */
@@ -322,10 +323,11 @@ static void unplan(struct attach_env *env, uint32_t key)
 		env->set(env->ctx, BPF_TABLE_FOREIGN, key, NULL);
 }
 
+/* Where all processes are traced no other one has a library mapped, either. */
 static bool is_shareable(const void *state)
 {
 	const struct file_usdt *u = state;
-	return u->is_program;
+	return u->is_program || u->env->plan->everyone;
 }
 
 static int plan(void *state, bool shared, struct attach_plan *ret)
@@ -387,6 +389,7 @@ const struct attacher attach_usdt = {
 	.begin = begin,
 	.update = update,
 	.exclusive = true,
+	.adopts = true,
 	.is_shareable = is_shareable,
 	.plan = plan,
 	.unplan = unplan,

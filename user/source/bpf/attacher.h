@@ -117,7 +117,10 @@ struct attacher {
 	bool in_rings;	/* events missed here are in the process's ring, if it has one */
 	bool samples;	/* the process samples for its listeners: before them nothing is missed */
 	bool exclusive; /* a process that is not traced pays for nothing */
-	bool changes;	/* the result of update() may change: the file is kept open for plan() */
+	/* Where all processes are traced, one that passes a shared link is traced from then on: the
+	 * BPF program sees to that. */
+	bool adopts;
+	bool changes; /* the result of update() may change: the file is kept open for plan() */
 	bool (*match)(const struct runtime_file *what);
 	/* Makes the state for the functions below. 0 or -errno. */
 	int (*begin)(struct attach_env *env, const struct attach_process *process,

@@ -192,21 +192,24 @@ static int attachment_update(struct bpf_links *l, struct attach_env *env, struct
 }
 
 /* Since when the process has been watched by a link that was there before; 0: by its own. */
-static uint64_t shared_from(const struct attachment *a, const struct bpf_scan *scan)
+static uint64_t shared_from(const struct attach_env *env, const struct attachment *a,
+			    const struct bpf_scan *scan)
 {
 	if (!a->shared)
 		return 0;
-	return a->shared->since_ns > scan->found_ns ? a->shared->since_ns : scan->found_ns;
+	bool is_known = a->by->adopts && env->plan->everyone;
+	return is_known || a->shared->since_ns > scan->found_ns ? a->shared->since_ns
+								: scan->found_ns;
 }
 
 /* The begin of the time in which probes were missing, if the process was not scanned since
  * unwatched_ns; 0: they were not. */
-static uint64_t attachment_missed(const struct attachment *a, const struct bpf_scan *scan,
-				  uint64_t unwatched_ns)
+static uint64_t attachment_missed(const struct attach_env *env, const struct attachment *a,
+				  const struct bpf_scan *scan, uint64_t unwatched_ns)
 {
 	if (a->unshared_ns)
 		return a->unshared_ns;
-	return a->shared && shared_from(a, scan) <= unwatched_ns ? 0 : unwatched_ns;
+	return a->shared && shared_from(env, a, scan) <= unwatched_ns ? 0 : unwatched_ns;
 }
 
 /* Detaches; a zeroed attachment is allowed. */
@@ -433,6 +436,7 @@ static int holder_of(const struct attach_env *env, const struct bpf_file *file,
 
 static void update(struct walk *w, struct bpf_file *file)
 {
+	const struct attach_env *env = &w->by->env;
 	bool seen = false;
 	for (unsigned i = 0; i < ATTACHERS; i++) {
 		struct attachment *a = &file->at[i];
@@ -458,8 +462,8 @@ static void update(struct walk *w, struct bpf_file *file)
 		bool in_ring = a->by && (a->left_alone || (n && is_in_ring(w->by, w->files, a)));
 		w->scan->in_ring |= in_ring && file->unwatched_ns;
 		if (n > 0 && !a->by->samples && !is_in_ring(w->by, w->files, a))
-			note_missed(w->scan, attachment_missed(a, w->scan, file->unwatched_ns),
-				    shared_from(a, w->scan));
+			note_missed(w->scan, attachment_missed(env, a, w->scan, file->unwatched_ns),
+				    shared_from(env, a, w->scan));
 		seen |= n > 0 || (a->by && a->left_alone);
 	}
 	if (seen)

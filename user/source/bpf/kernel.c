@@ -518,6 +518,7 @@ static int set_up(struct bpf_kernel *k, unsigned features)
 	uint64_t pidns = process_own_pidns();
 	k->skel->rodata->ebt_follow = !k->opt.plan->no_follow;
 	k->skel->rodata->ebt_everyone = k->opt.plan->everyone;
+	k->skel->rodata->ebt_own_pid = (uint32_t)getpid();
 	k->skel->rodata->ebt_notice_execs = k->opt.plan->hold && !k->opt.plan->pages;
 	k->skel->rodata->ebt_stacks_on = has_feature(features, BPF_STACKS);
 	numberings_set_runs(k->skel->rodata->ebt_phases_run);

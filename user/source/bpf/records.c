@@ -216,8 +216,13 @@ static int receive_process(struct bpf_records *s, const struct ebt_process_recor
 	if (!err)
 		err = bpf_lanes_add(s->opt.lanes, rec->head.slot, &ev);
 	if (rec->head.site == EBT_PROCESS_FORK) {
-		struct bpf_birth birth = {proc, start_of(s, rec), rec->shares_memory ? 0 : rec->ts,
-					  rec->shares_memory != 0, rec->clock_ahead_ns};
+		struct bpf_birth birth = {
+			.parent = proc,
+			.start = start_of(s, rec),
+			.ts = rec->shares_memory ? 0 : rec->ts,
+			.shares_memory = rec->shares_memory != 0,
+			.clock_ahead_ns = rec->clock_ahead_ns,
+		};
 		bpf_traced_add_child(s->opt.traced, (pid_t)rec->child_pid, rec->child_slot, &birth,
 				     s->started_ns);
 	} else if (proc && rec->head.site == EBT_PROCESS_EXEC) {
@@ -649,6 +654,19 @@ static int receive_mapped(struct bpf_records *s, const struct ebt_mapped_record 
 	return 0;
 }
 
+/* Of a process that was not traced, where all are. */
+static void receive_unknown(struct bpf_records *s, const struct ebt_process_record *rec)
+{
+	const struct bpf_birth found = {.start = start_of(s, rec),
+					.clock_ahead_ns = rec->clock_ahead_ns,
+					.was_there = true};
+	if (rec->head.site == EBT_PROCESS_FORK)
+		bpf_traced_add_child(s->opt.traced, (pid_t)rec->child_pid, rec->child_slot, &found,
+				     s->started_ns);
+	else
+		bpf_traced_report(s->opt.traced, (pid_t)rec->pid, PROCESS_EXECED, rec->ts);
+}
+
 int bpf_records_receive(void *ctx, const void *data, size_t size)
 {
 	struct bpf_records *s = ctx;
@@ -663,9 +681,7 @@ int bpf_records_receive(void *ctx, const void *data, size_t size)
 	size_t payload = bpf_record_payload(head, size, sizeof(struct ebt_process_record));
 	if (head->type == EBT_RECORD_PROCESS && payload != SIZE_MAX && head->slot == EBT_NO_SLOT) {
 		ts = bpf_record_ns(head);
-		bpf_traced_report(s->opt.traced,
-				  (pid_t)((const struct ebt_process_record *)data)->pid,
-				  PROCESS_EXECED, ts);
+		receive_unknown(s, data);
 	} else if (head->type == EBT_RECORD_PROCESS && payload != SIZE_MAX) {
 		ts = bpf_record_ns(head);
 		err = bpf_losses_record(s->opt.losses, head->slot, EBT_NO_DOMAIN, ts,

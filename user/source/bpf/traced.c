@@ -611,7 +611,7 @@ void bpf_traced_add_child(struct bpf_traced *t, pid_t pid, uint32_t slot,
 	if (!proc)
 		return;
 	struct process *child = processes_at(t->opt.processes, proc->process);
-	child->begun_in_run = true;
+	child->begun_in_run = !birth->was_there;
 	if (parent) {
 		child->parent_pid = (uint32_t)parent->pid;
 		code_map_inherit(&proc->allocs.code, &parent->allocs.code);

@@ -109,6 +109,7 @@ struct bpf_birth {
 	uint64_t ts;		/* of the fork; 0: it gets its links when it has called exec */
 	bool shares_memory;	/* with its parent, until it calls exec */
 	int64_t clock_ahead_ns; /* as of struct process */
+	bool was_there;		/* it is no child, but it was not known */
 };
 
 /* Read it, but do not write it. Zeroed memory has no processes. */
