@@ -104,6 +104,7 @@ struct ebt_process_record {
 	 * that the tracer did not know */
 	uint32_t child_pid, child_slot;
 	uint32_t shares_memory; /* true for the child of vfork() until its exec */
+	char comm[16];		/* slot EBT_NO_SLOT: its name, with a final 0 */
 
 	/* EBT_PROCESS_EXEC: the executable's file; the payload is its path as exec() was given it,
 	 * with its final 0, or nothing if that is longer than EBT_ROOM_PATH */

@@ -86,6 +86,7 @@ static __always_inline int slots_adopt(uint32_t *ret_slot)
 	rec.head.slot = EBT_NO_SLOT;
 	rec.start_boot_ns = process_start(task);
 	rec.clock_ahead_ns = clock_ahead_of(task);
+	bpf_get_current_comm(rec.comm, sizeof(rec.comm));
 	slots_emit(&rec);
 	*ret_slot = rec.child_slot;
 	return 0;

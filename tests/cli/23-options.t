@@ -129,14 +129,14 @@ of() { # COMMANDS OPTION [ARGUMENT]; mem_record: mem record
 }
 of "stat spans top mem" --interval 1s
 of "stat" --mmu
-wrong "another argument of --by" spans --by program -p 1
+wrong "another argument of --by" spans --by thread -p 1
 wrong "an argument that no marker has" spans --by '#12' -p 1
 of "stat spans top profile mem pages" --top 3
 of "stat spans profile" --by program
 of "profile" --freq 99
 of "profile" --kernel-stacks
-of "trace stat top mem" --cpu 5%
-of "trace stat top mem" --memory 100M
+of "trace stat spans top mem" --cpu 5%
+of "trace stat spans top mem" --memory 100M
 of "mem" --filter size=1
 of "mem pages" --at 1s
 of "pages" --from 1s

@@ -97,6 +97,7 @@ for option in --mode --ring-request --attach; do
 done
 values trace --time
 values stat --by
+values spans --by
 values profile --by
 values mem --per
 values trace --blame optional

@@ -111,6 +111,27 @@ is "$("$ebt" spans -q --json --top 3 "$TMP/reqs2.events" | jq -c '[.slowest | le
 is "$("$ebt" spans -q --json --top 3 "$TMP/reqs2.events" | jq -c '[.slowest[].ns]')" "$(jq -c '[.slowest[:3][].ns]' "$TMP/reqs2.json")" \
 	"they are the slowest of all"
 
+# By program or process: the same spans, with that in their names. A ring of OCaml has no name of its program.
+for by in program process; do
+	for what in "" --fibers; do
+		# shellcheck disable=SC2086
+		spans $what --by $by "$TMP/reqs1.events" >"$TMP/by"
+		# shellcheck disable=SC2086
+		spans $what "$TMP/reqs1.events" >"$TMP/plain"
+		is "$(jq -c '[.spans[] | [(.name | sub(" of a program without a name( \\([0-9]+\\))?$"; "")), .count, .total_ns]] | sort' "$TMP/by")" \
+			"$(jq -c '[.spans[] | [.name, .count, .total_ns]] | sort' "$TMP/plain")" "${what:-spans}: --by $by has the same sums"
+		jq -e --arg by $by 'all(.spans[]; .name | test(if $by == "process" then " \\([0-9]+\\)$" else " name$" end))' "$TMP/by" >/dev/null
+		ok $? "${what:-spans}: each name has the $by"
+	done
+done
+"$ebt" spans --by thread "$TMP/reqs1.events" >"$TMP/out" 2>"$TMP/err"
+is "$? $(grep -c "unknown --by 'thread'; known: program, process" "$TMP/err")" "2 1" "spans have no other groups"
+for rest in "-p 1" "-- true" "--no-follow" "--ring-request always"; do
+	# shellcheck disable=SC2086
+	"$ebt" spans -a $rest >"$TMP/out" 2>"$TMP/err"
+	is "$? $(wc -c <"$TMP/out") $(grep -c '^ebtrace: -a traces ' "$TMP/err")" "2 0 1" "-a $rest is refused"
+done
+
 # At an interval: what hangs, against all spans of the file and the percentiles of each report.
 spans "$TMP/reqs2.events" >"$TMP/whole"
 spans --interval 20ms "$TMP/reqs2.events" >"$TMP/lines"

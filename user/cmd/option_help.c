@@ -30,7 +30,9 @@ static const struct {
 	 "text, json (as --json), folded or svg (a flame graph); default: by the suffix of FILE, "
 	 "else "
 	 "text"},
-	{"by", OPTS_SPANS, "'#N': spans of markers (-U) by argument N of their begins, too: '#0'"},
+	{"by", OPTS_SPANS,
+	 "A name for each program or process, too; or '#N': spans of markers (-U) by argument N of "
+	 "their begins: '#0'"},
 	{"top", OPTS_SPANS, "The N slowest spans, each with its parts in their order; default 5"},
 	{"blame", OPTS_STAT,
 	 "Report what pauses were made of: waits for a CPU or for another domain, blocking, and "

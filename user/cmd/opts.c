@@ -72,7 +72,7 @@ static const struct option_argument of_blame = {"faults", WORDS("faults"), true}
 static const struct option_argument of_by = {"WHAT", WORDS("program", "process"), false};
 static const struct option_argument of_profile_by = {
 	"WHAT", WORDS("phase", "thread", "domain", "program", "span"), false};
-static const struct option_argument of_span_by = {"#N", OPTION_VALUE, NULL, false};
+static const struct option_argument of_span_by = {"WHAT", WORDS("program", "process"), false};
 static const struct option_argument of_column = {"COLUMN", OPTION_WORDS, top_column_names, false};
 static const struct option_argument of_group = {"WHAT", OPTION_WORDS, top_group_names, false};
 static const struct option_argument of_time_form = {"HOW", WORDS("start", "delta", "wall"), false};
@@ -91,7 +91,7 @@ const struct option_row option_rows[] = {
 	{0, NULL, 0, NULL, "Input:", 1, OWN},
 	{RUN | OPTS_PAGES | OPTS_INFO | OPTS_LIST | OPTS_MEM_RECORD, "pid", 'p', &of_pid,
 	 "A running process, or several: 1,2 (repeatable)", 1, OWN},
-	{RINGS | OPTS_MEM | OPTS_PROFILE, "all", 'a', NULL,
+	{RUN, "all", 'a', NULL,
 	 "All processes that can be traced, also those that come; switches no ring on", 1,
 	 INTO(TRUE, engine.all)},
 	{OPTS_PROFILE, "freq", 'F', &of_number,
@@ -271,11 +271,11 @@ const struct option_row option_rows[] = {
 	{RUN | OPTS_PAGES | OPTS_MEM_RECORD, "bpf-buffer", OPT_BPF_BUFFER, &of_size,
 	 "Size of the BPF ring buffer, a power of two; default 16M", 4,
 	 INTO(POWER, engine.bpf_buffer_bytes, .least = "4K", .most = "1G", .is_live = true)},
-	{RINGS | OPTS_MEM, "cpu", OPT_CPU, &of_percent,
+	{RINGS | OPTS_SPANS | OPTS_MEM, "cpu", OPT_CPU, &of_percent,
 	 "Share of one CPU that tracing may take, that of the probes in the programs included: 5%; "
 	 "above it less is recorded, which is said and counted, until it is cheap again",
 	 4, INTO(SHARE, engine.cpu_share, .is_live = true)},
-	{RINGS | OPTS_MEM, "memory", OPT_MEMORY, &of_size,
+	{RINGS | OPTS_SPANS | OPTS_MEM, "memory", OPT_MEMORY, &of_size,
 	 "Memory that ebtrace may take: 100M; above it less is recorded, likewise", 4,
 	 INTO(SIZE, engine.memory_bytes, .least = "1M", .is_live = true)},
 	{RUN, "attach", OPT_ATTACH, &of_attach,
@@ -556,18 +556,17 @@ static void parse_marker(struct argp_state *st, struct engine_options *e, const 
 		refuse(st, "-U '%.200s': %s", arg, why);
 }
 
-/* Of spans '#N', an argument of markers. */
+/* Of spans also '#N', an argument of markers. */
 static void parse_by(struct argp_state *st, struct opts *o, const char *arg)
 {
-	if (o->command == OPTS_SPANS) {
-		if (*arg != '#')
-			refuse(st,
-			       "--by of spans is '#N', an argument of their markers: --by '#0'");
-		o->by_argument = 1 + (uint32_t)parse_number(st, arg + 1, 0, MARKER_VALUES_MAX - 1);
-		return;
-	}
-	int word = parse_word(st, option_row_of(OPT_BY), arg);
-	if (o->command == OPTS_PROFILE)
+	bool is_argument = o->command == OPTS_SPANS && *arg == '#';
+	int word = is_argument ? 0 : parse_word(st, option_row_of(OPT_BY), arg);
+	if (is_argument)
+		o->spans_by.argument =
+			1 + (uint32_t)parse_number(st, arg + 1, 0, MARKER_VALUES_MAX - 1);
+	else if (o->command == OPTS_SPANS)
+		o->spans_by.owner = (enum span_owner)(SPANS_BY_PROGRAM + word);
+	else if (o->command == OPTS_PROFILE)
 		o->profile_by = (enum profile_by)(PROFILE_BY_PHASE + word);
 	else
 		o->by = (enum stat_by)(STAT_BY_PROGRAM + word);

@@ -14,6 +14,7 @@
 #include "format/text/text.h"
 #include "report/mem/model/diff.h"
 #include "report/profile/model/profile.h"
+#include "report/spans/model/grouping.h"
 #include "report/stat/stat.h"
 #include "report/top/rows.h"
 #include <stdbool.h>
@@ -212,8 +213,8 @@ struct opts {
 	unsigned filter_count;
 	const char **names; /* of spans: patterns */
 	unsigned name_count;
-	bool fibers;		      /* of spans: these in place of spans */
-	uint32_t by_argument;	      /* of spans: of their markers, its number and 1; 0: none */
+	bool fibers; /* of spans: these in place of spans */
+	struct span_grouping spans_by;
 	const char **wrapper_globs;   /* which `wrappers` has */
 	struct mem_wrappers wrappers; /* of mem */
 	struct moment at, from, to;   /* since the begin */

@@ -30,6 +30,8 @@ static const char doc[] =
 	"                                         those of a name, for ten seconds\n"
 	"  sudo ebtrace spans -U 'postgresql:query__start~postgresql:query__done' -p 1234\n"
 	"                                         queries of a database\n"
+	"  sudo ebtrace spans 'req*' -a --by program -d 10s\n"
+	"                                         those of all processes, by program\n"
 	"  ebtrace spans --top 20 run.ebt         a recording, the 20 slowest spans\n"
 	"  ebtrace spans minor 1234.events        the minor collections of a ring file\n"
 	"\n" HELP_EXIT_STATUS "; with PROGRAM, the program's own.";
@@ -61,7 +63,7 @@ static void prepare(struct report_run *r)
 {
 	struct opts *o = &r->opts;
 	struct engine_options *e = &o->engine;
-	bool is_live = e->pid_count || e->program;
+	bool is_live = e->pid_count || e->program || e->all;
 	unsigned files = 0, words = e->file_count;
 	for (unsigned i = 0; i < words; i++) {
 		char *word = e->files[i];
@@ -82,7 +84,7 @@ static int make_sink(const void *ctx, struct session *session, int fd, struct si
 		.globs = o->names,
 		.glob_count = o->name_count,
 		.form = ((const struct form *)s->base.form)->form,
-		.by_argument = o->by_argument,
+		.by = o->spans_by,
 		.fibers = o->fibers,
 		.top = o->top ? o->top : SLOWEST,
 		.is_file = o->engine.file_count > 0,
@@ -128,7 +130,8 @@ int cmd_spans(int argc, char **argv)
 	static const struct report_command command = {
 		.command = OPTS_SPANS,
 		.name = "ebtrace spans",
-		.args = "[GLOB...] -p PID...\n[GLOB...] -- PROGRAM [ARGS...]\n[GLOB...] FILE",
+		.args = "[GLOB...] -p PID...\n[GLOB...] -a\n[GLOB...] -- PROGRAM [ARGS...]\n"
+			"[GLOB...] FILE",
 		.list = &list,
 		.doc = put_doc,
 		.schema = spans_schema,

@@ -66,6 +66,12 @@ static uint64_t bpf_ktime_get_ns(void)
 
 static struct task_struct *current;
 
+static long bpf_get_current_comm(void *to, uint32_t bytes)
+{
+	memcpy(to, "psql", 5);
+	return bytes < 5;
+}
+
 static struct task_struct *bpf_get_current_task_btf(void)
 {
 	return current;
@@ -211,8 +217,8 @@ static void test_adopt(void)
 	const struct ebt_process_record *r = record(before);
 	ok(r && r->head.type == EBT_RECORD_PROCESS && r->head.site == EBT_PROCESS_FORK &&
 		   r->head.slot == EBT_NO_SLOT && r->child_pid == 77 && r->child_slot == 5 &&
-		   r->start_boot_ns == 77000 && r->clock_ahead_ns == 77,
-	   "and reported, of no parent");
+		   r->start_boot_ns == 77000 && r->clock_ahead_ns == 77 && !strcmp(r->comm, "psql"),
+	   "and reported, of no parent, with its name");
 	before = kernel.records;
 	push_slot(&(uint32_t){6});
 	ok(!slots_adopt(&slot) && slot == 5 && free_slots == 1 && free_slot[0] == 6 &&

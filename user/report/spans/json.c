@@ -2,6 +2,7 @@
 #include "report/spans/show.h"
 
 #include "base/json.h"
+#include "report/budget.h"
 #include "report/stack.h"
 
 static void put_of(struct json *j, const struct span_sums *s, uint32_t kind, uint32_t detail)
@@ -96,15 +97,20 @@ static int put_name(struct json *j, const struct spans_view *v, struct span_name
 	return err;
 }
 
+static void put_comm(struct json *j, const struct span_sums *s, uint32_t text)
+{
+	const char *comm = strings_text(s->texts, text);
+	json_key_str(j, "comm", comm ? comm : "");
+}
+
 static void put_segment(struct json *j, const struct span_sums *s, const struct span_segment *g)
 {
-	const char *comm = strings_text(s->texts, g->comm);
 	json_open(j, '{');
 	put_of(j, s, g->kind, g->detail);
 	json_key_u64(j, "begin_ns", g->begin_ns);
 	json_key_u64(j, "ns", g->end_ns - g->begin_ns);
 	json_key_known(j, "tid", g->tid, g->tid);
-	json_key_str(j, "comm", comm ? comm : "");
+	put_comm(j, s, g->comm);
 	json_close(j, '}');
 }
 
@@ -114,6 +120,7 @@ static void put_slow(struct json *j, const struct spans_view *v, struct span *sp
 	json_open(j, '{');
 	json_key_str(j, "name", span_name_text(s, span->name));
 	json_key_u64(j, "pid", span->pid);
+	put_comm(j, s, span->comm);
 	json_key_known(j, "tid", span->tid, span->tid);
 	json_key_known(j, "domain", span->domain != EBT_NO_DOMAIN, span->domain);
 	if (span->fiber)
@@ -181,6 +188,7 @@ int spans_json(struct buf *b, const struct spans_view *v)
 	json_key_u64(&j, "wall_ns", r->end_ns - r->begin_ns);
 	json_key_bool(&j, "threads_known", r->knows_threads);
 	json_key_u64(&j, "not_followed", r->without_room);
+	budget_json(&j, v->session);
 	json_key_open(&j, "spans", '[');
 	for (uint32_t i = 0; i < r->names && !err; i++)
 		err = put_name(&j, v, r->name[i]);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "report/spans/spans.h"
 
+#include "report/budget.h"
 #include "report/schema.h"
 #include "report/spans/model/sums.h"
 
@@ -10,6 +11,8 @@ static const struct schema_key report[] = {
 	{"threads_known", SCHEMA_TRUTH},     {"not_followed", SCHEMA_COUNT},
 	{"spans", SCHEMA_LIST("name")},	     {"domains", SCHEMA_LIST("domain")},
 	{"slowest", SCHEMA_LIST("span")},    {0}};
+/* Only with --cpu or --memory. */
+static const struct schema_key budget[] = {{"budget", SCHEMA_REF("budget")}, {0}};
 /* Only with --interval. */
 static const struct schema_key at[] = {{"at_ns", SCHEMA_COUNT}, {"hung", SCHEMA_LIST("open")}, {0}};
 static const struct schema_key hung[] = {{"name", SCHEMA_STRING},
@@ -50,6 +53,7 @@ static const struct schema_key of[] = {{"part", SCHEMA_STRING},
 				       {0}};
 static const struct schema_key span[] = {{"name", SCHEMA_STRING},
 					 {"pid", SCHEMA_COUNT},
+					 {"comm", SCHEMA_STRING},
 					 {"tid", SCHEMA_KNOWN},
 					 {"domain", SCHEMA_KNOWN},
 					 {"fiber", "{\"type\":[\"integer\",\"null\"]}"},
@@ -80,11 +84,18 @@ static const struct schema_key segment[] = {
 void spans_schema(struct json *j)
 {
 	static const struct schema_part parts[] = {
-		{"spans", {report, at}},    {"name", {name}},	  {"open", {hung}},
-		{"slow", {slow}},	    {"part", {of}},	  {"span", {span}},
-		{"segment", {of, segment}}, {"domain", {domain}}, {"while", {suspended_while}},
+		{"spans", {report, budget, at}},
+		{"name", {name}},
+		{"open", {hung}},
+		{"slow", {slow}},
+		{"part", {of}},
+		{"span", {span}},
+		{"segment", {of, segment}},
+		{"domain", {domain}},
+		{"while", {suspended_while}},
 		{"block", {block}},
+		{"budget", {budget_keys}},
 	};
-	static const struct schema_key *const optional[] = {at, NULL};
+	static const struct schema_key *const optional[] = {budget, at, NULL};
 	schema_put(j, "ebtrace spans", parts, sizeof(parts) / sizeof(*parts), 1, optional, NULL);
 }

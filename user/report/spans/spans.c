@@ -218,8 +218,7 @@ int spans_report_new(const struct session *s, int fd, const struct spans_options
 		     struct sink **ret)
 {
 	struct spans_report *k = calloc(1, sizeof(*k));
-	const struct span_model_options mo = {o->globs, o->glob_count, o->by_argument, o->fibers,
-					      o->top};
+	const struct span_model_options mo = {o->globs, o->glob_count, o->by, o->fibers, o->top};
 	if (!k)
 		return -ENOMEM;
 	int err = span_model_new(s, &mo, &k->model);

@@ -8,6 +8,7 @@
 #define REPORT_SPANS_SPANS_H
 
 #include "base/json.h"
+#include "report/spans/model/grouping.h"
 #include "session/session.h"
 #include "stream/sink.h"
 
@@ -17,12 +18,12 @@ struct spans_options {
 	const char *const *globs; /* as in struct span_model_options */
 	unsigned glob_count;
 	enum spans_form form;
-	uint32_t by_argument; /* as in struct span_model_options */
-	bool fibers;	      /* likewise */
-	uint32_t top;	      /* of the slowest spans */
-	bool is_file;	      /* nothing is recorded now */
-	uint64_t interval_ns; /* of SPANS_TEXT and SPANS_JSON; 0: none */
-	bool *ret_none;	      /* set at the end: whether there was no span to report */
+	struct span_grouping by; /* as in struct span_model_options */
+	bool fibers;		 /* likewise */
+	uint32_t top;		 /* of the slowest spans */
+	bool is_file;		 /* nothing is recorded now */
+	uint64_t interval_ns;	 /* of SPANS_TEXT and SPANS_JSON; 0: none */
+	bool *ret_none;		 /* set at the end: whether there was no span to report */
 };
 
 /* Writes to fd, which stays the caller's. 0 or -ENOMEM. */

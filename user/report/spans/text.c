@@ -262,6 +262,16 @@ static void put_kind(struct buf *b, const struct spans_view *v, const struct spa
 	buf_puts(b, "\n");
 }
 
+static void put_program(struct buf *b, const struct spans_view *v, uint32_t comm)
+{
+	const char *program = strings_text(v->result->sums->texts, comm);
+	if (!program || !*program)
+		return;
+	buf_puts(b, " (");
+	report_put_text(b, program);
+	buf_puts(b, ")");
+}
+
 static void put_slow(struct buf *b, const struct spans_view *v, const struct span *span)
 {
 	uint64_t begin = v->result->begin_ns;
@@ -270,6 +280,7 @@ static void put_slow(struct buf *b, const struct spans_view *v, const struct spa
 		     (double)at / 1e9);
 	report_put_text(b, span_name_text(v->result->sums, span->name));
 	report_print(b, ", process %" PRIu32, span->pid);
+	put_program(b, v, span->comm);
 	if (span->domain != EBT_NO_DOMAIN)
 		report_print(b, ", domain %u", span->domain);
 	if (span->fiber)

@@ -478,9 +478,8 @@ static int new_kernel(struct bpf_source *s)
 					    .rooms = bpf_features_rooms(&s->opt),
 					    .messages = &s->session->messages,
 					    .receive = bpf_records_take,
+					    .stacks = event_stacks_choice(s->stacks),
 					    .ctx = &s->records};
-	if (s->stacks)
-		kernel.stacks = event_stacks_choice(s->stacks);
 	int err = bpf_kernel_new(&kernel, &s->kernel);
 	unsigned has = err ? 0 : bpf_kernel_features(s->kernel);
 	for (enum bpf_probe p = 0; p < BPF_PROBES; p++)

@@ -119,7 +119,7 @@ void event_stacks_free(struct event_stacks *s)
 
 const struct ebt_stack_choice *event_stacks_choice(const struct event_stacks *s)
 {
-	return &s->choice;
+	return s ? &s->choice : NULL;
 }
 
 /* ---- stacks ---- */

@@ -17,7 +17,8 @@ struct event_stacks;
 int event_stacks_new(struct session *session, const char *const *globs, unsigned count,
 		     uint64_t pause_ns, struct event_stacks **ret);
 void event_stacks_free(struct event_stacks *s); /* NULL is allowed */
-/* For the BPF programs. Of user events by their kind alone: their names come later. */
+/* For the BPF programs; NULL: of NULL. Of user events by their kind alone: their names come
+ * later. */
 const struct ebt_stack_choice *event_stacks_choice(const struct event_stacks *s);
 /* Keeps the stack of a record until its event comes. 0, -ENOMEM, or -EAGAIN: a lookup was put off,
  * and the record is to be received again. */

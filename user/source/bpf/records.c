@@ -14,6 +14,7 @@
 
 #include "bpf/abi.h"
 #include "codec/ring/ids.h"
+#include "proc/process.h"
 #include "proc/usage.h"
 #include "session/offcpu.h"
 #include "session/pause_counts.h"
@@ -186,6 +187,26 @@ static int collect_objects(struct bpf_records *s, struct bpf_process *proc,
 	return err;
 }
 
+/* The name of a process, for its first span: a scan that reads it may come later. */
+static void call_process(const struct bpf_records *s, struct bpf_process *proc)
+{
+	struct process *p = processes_at(&s->opt.session->processes, proc->process);
+	if (proc->called || *p->comm)
+		return;
+	proc->called = true;
+	process_read_text(proc->pid, "comm", p->comm, sizeof(p->comm));
+	p->comm[strcspn(p->comm, "\n")] = 0;
+	proc->was_called = *p->comm;
+}
+
+/* It has another name now. */
+static void forget_call(const struct bpf_records *s, struct bpf_process *proc)
+{
+	if (proc->was_called)
+		*processes_at(&s->opt.session->processes, proc->process)->comm = 0;
+	proc->called = proc->was_called = false;
+}
+
 static int receive_process(struct bpf_records *s, const struct ebt_process_record *rec,
 			   size_t payload)
 {
@@ -226,6 +247,7 @@ static int receive_process(struct bpf_records *s, const struct ebt_process_recor
 		bpf_traced_add_child(s->opt.traced, (pid_t)rec->child_pid, rec->child_slot, &birth,
 				     s->started_ns);
 	} else if (proc && rec->head.site == EBT_PROCESS_EXEC) {
+		forget_call(s, proc);
 		process_set_clock(processes_at(ps, proc->process), rec->clock_ahead_ns);
 		if (s->opt.threads)
 			processes_lone(ps, proc->process, rec->ts);
@@ -431,6 +453,8 @@ static int receive_marker(struct bpf_records *s, struct bpf_process *proc,
 		ev.arg[0] = rec->value;
 	int err = 0;
 	processes_announce(&s->opt.session->processes, proc->process);
+	if (ev.kind == EBT_SPAN_BEGIN)
+		call_process(s, proc);
 	if (ev.kind == EBT_CUSTOM || ev.kind == EBT_ALLOC_SIZES) {
 		if (rec->value > payload)
 			ev.flags |= EBT_F_CUT;
@@ -470,6 +494,7 @@ static int receive_usdt(struct bpf_records *s, struct bpf_process *proc,
 	if (!s->opt.usdt)
 		return 0;
 	processes_announce(&s->opt.session->processes, proc->process);
+	call_process(s, proc);
 	int err = usdt_events_make(s->opt.usdt, rec, payload, &ev);
 	if (err == -ENOENT)
 		return 0;
@@ -660,11 +685,18 @@ static void receive_unknown(struct bpf_records *s, const struct ebt_process_reco
 	const struct bpf_birth found = {.start = start_of(s, rec),
 					.clock_ahead_ns = rec->clock_ahead_ns,
 					.was_there = true};
-	if (rec->head.site == EBT_PROCESS_FORK)
-		bpf_traced_add_child(s->opt.traced, (pid_t)rec->child_pid, rec->child_slot, &found,
-				     s->started_ns);
-	else
+	if (rec->head.site != EBT_PROCESS_FORK) {
 		bpf_traced_report(s->opt.traced, (pid_t)rec->pid, PROCESS_EXECED, rec->ts);
+		return;
+	}
+	bpf_traced_add_child(s->opt.traced, (pid_t)rec->child_pid, rec->child_slot, &found,
+			     s->started_ns);
+	struct bpf_process *proc = bpf_traced_get(s->opt.traced, rec->child_slot);
+	if (!proc)
+		return;
+	struct process *p = processes_at(&s->opt.session->processes, proc->process);
+	snprintf(p->comm, sizeof(p->comm), "%.*s", (int)sizeof(rec->comm), rec->comm);
+	proc->called = proc->was_called = true;
 }
 
 int bpf_records_receive(void *ctx, const void *data, size_t size)

@@ -58,6 +58,8 @@ struct bpf_process {
 	uint64_t serial;  /* never used twice */
 	bool ended;
 	bool named;	     /* the session knows which runtime it has */
+	bool called;	     /* it was asked for its name, for its first span, */
+	bool was_called;     /* and the session has that: until its next exec */
 	uint64_t end_ns;     /* when its end was noticed */
 	uint64_t since_ns;   /* added, or its last exec */
 	uint64_t born_ns;    /* its last fork or exec; 0: it ran when it was attached to */

@@ -237,8 +237,11 @@ static int on_done(void *ctx, const struct fiber_times *t)
 	int err = 0;
 	if (l->host.wants(l->host.ctx, name)) {
 		enum span_cut cut = cut_of(l, t);
+		char whole[SPAN_GROUP_BYTES];
+		name = span_group_name(&l->host.by, l->session, t->process, NULL, name, whole);
 		o->of.name =
 			span_sums_name(l->host.sums, span_sums_text(l->host.sums, name), false);
+		o->of.comm = span_sums_text(l->host.sums, span_program(l->session, t->process));
 		o->of.pid = processes_pid(&l->session->processes, t->process);
 		o->of.domain = t->domain;
 		o->of.fiber = t->id;

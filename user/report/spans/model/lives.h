@@ -12,6 +12,7 @@
 #define REPORT_SPANS_MODEL_LIVES_H
 
 #include "report/spans/model/fibers.h"
+#include "report/spans/model/grouping.h"
 #include "report/spans/model/open.h"
 #include "report/spans/model/result.h"
 
@@ -30,6 +31,7 @@ struct fiber_lives_host {
 	void (*needs)(void *ctx, uint32_t lane, uint64_t from_ns);
 	/* Whether fibers of this name are asked for. */
 	bool (*wants)(void *ctx, const char *name);
+	struct span_grouping by; /* what names have besides; none by an argument */
 };
 
 /* The host is copied. 0 or -ENOMEM. */

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 
 #include "base/ptrarray.h"
-#include "report/spans/model/by_argument.h"
 #include "report/spans/model/choice.h"
 #include "report/spans/model/lanes.h"
 #include "report/spans/model/lives.h"
@@ -253,6 +252,15 @@ static int make_open(struct span_model *m, struct span_name *n, uint32_t process
 	return 0;
 }
 
+/* The text of a row, which is `text`, that of the name, where names have nothing besides. */
+static uint32_t row_text(struct span_model *m, uint32_t process, const struct ebt_event *begin,
+			 const char *name, uint32_t text)
+{
+	char whole[SPAN_GROUP_BYTES];
+	const char *row = span_group_name(&m->options.by, m->session, process, begin, name, whole);
+	return row == name ? text : span_sums_text(&m->sums, row);
+}
+
 static int open_of_thread(struct span_model *m, struct track *t, struct track_span *s,
 			  const struct ebt_event *ev, bool is_phase)
 {
@@ -265,12 +273,8 @@ static int open_of_thread(struct span_model *m, struct track *t, struct track_sp
 			       : span_choice_wants(&m->choice, name, text);
 	if (!f || !wanted || m->options.fibers)
 		return f ? 0 : -ENOMEM;
-	char whole[SPAN_ARGUMENT_BYTES];
-	if (m->options.by_argument && marker_id_is(ev->id) && !is_phase) {
-		span_name_by_argument(m->session, ev, name, m->options.by_argument - 1, whole);
-		text = span_sums_text(&m->sums, whole);
-	}
-	struct span_name *n = span_sums_name(&m->sums, text, is_phase);
+	struct span_name *n = span_sums_name(
+		&m->sums, row_text(m, t->process, is_phase ? NULL : ev, name, text), is_phase);
 	int err = make_open(m, n, t->process, s->begin_ns, &o);
 	if (err || !o)
 		return err;
@@ -313,7 +317,7 @@ static enum span_cut cut_of(const struct span_model *m, const struct open_span *
 }
 
 /* A span whose parts are whole has ended, or one that was cut. 0 or -ENOMEM. */
-static int close_span(struct span_model *m, struct open_span *o, uint64_t end_ns,
+static int close_span(struct span_model *m, struct open_span *o, uint32_t process, uint64_t end_ns,
 		      enum track_end how)
 {
 	enum span_cut cut = cut_of(m, o, how);
@@ -322,6 +326,8 @@ static int close_span(struct span_model *m, struct open_span *o, uint64_t end_ns
 	if (cut != SPAN_CUTS && !is_history(m, end_ns))
 		o->of.name->cut[cut]++;
 	o->of.ns = end_ns - o->of.begin_ns;
+	if (cut == SPAN_CUTS)
+		o->of.comm = span_sums_text(&m->sums, span_program(m->session, process));
 	if (cut == SPAN_CUTS)
 		err = span_sums_add(&m->sums, &o->of);
 	open_spans_put(&m->spare, o);
@@ -351,7 +357,7 @@ static int close_of_thread(struct span_model *m, struct track *t, const struct t
 			((struct open_span *)(uintptr_t)t->open[t->depth - 1].user)->held_one |=
 				t->open[t->depth - 1].id == s->id;
 	}
-	int failed = close_span(m, o, end_ns, how);
+	int failed = close_span(m, o, t->process, end_ns, how);
 	return err ? err : failed;
 }
 
@@ -384,6 +390,7 @@ static void on_orphan(void *ctx, struct track *t, const struct ebt_event *ev)
 	uint32_t text = span_sums_text(&m->sums, name);
 	if (!span_choice_wants(&m->choice, name, text) || is_history(m, ev->ts))
 		return;
+	text = row_text(m, t->process, NULL, name, text);
 	struct span_name *n = span_sums_name(&m->sums, text, false);
 	if (n)
 		n->cut[m->losses ? SPAN_CUT_LOSS : SPAN_CUT_BEGIN]++;
@@ -486,6 +493,7 @@ static int on_open(void *ctx, struct fiber *f, const struct fiber_part *p)
 	uint32_t text = p->name ? text_of_fibers(m, p->name) : span_sums_text(&m->sums, name);
 	if (!span_choice_wants(&m->choice, name, text))
 		return 0;
+	text = row_text(m, f->process, NULL, name, text);
 	struct span_name *n = span_sums_name(&m->sums, text, false);
 	int err = make_open(m, n, f->process, p->begin_ns, &o);
 	if (err || !o)
@@ -506,7 +514,7 @@ static int on_close(void *ctx, struct fiber *f, const struct fiber_part *p, uint
 	if (p->is_context || !o || o->done_ns != p->depth || o->of.begin_ns != p->begin_ns)
 		return 0;
 	f->user = o->next;
-	return close_span(m, o, end_ns, how);
+	return close_span(m, o, f->process, end_ns, how);
 }
 
 static void forget_fiber(void *ctx, struct fiber *f)
@@ -564,7 +572,8 @@ static bool wants_fibers(void *ctx, const char *name)
 
 static int make_lives(struct span_model *m)
 {
-	const struct fiber_lives_host host = {m, &m->sums, walk_domain, need_domain, wants_fibers};
+	const struct fiber_lives_host host = {m,	   &m->sums,	 walk_domain,
+					      need_domain, wants_fibers, m->options.by};
 	return fiber_lives_new(m->session, &host, &m->lives);
 }
 

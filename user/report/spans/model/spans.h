@@ -27,6 +27,7 @@
 #ifndef REPORT_SPANS_MODEL_SPANS_H
 #define REPORT_SPANS_MODEL_SPANS_H
 
+#include "report/spans/model/grouping.h"
 #include "report/spans/model/result.h"
 #include "session/session.h"
 
@@ -35,11 +36,9 @@
 struct span_model_options {
 	const char *const *globs; /* of names; none: all spans */
 	unsigned glob_count;
-	/* Spans of markers have the value of this argument of their begins in their names; its
-	 * number, and 1; 0: they have not. */
-	uint32_t by_argument;
-	bool fibers;	  /* in place of spans (lives.h) */
-	uint32_t slowest; /* that are kept */
+	struct span_grouping by; /* what names have besides */
+	bool fibers;		 /* in place of spans (lives.h) */
+	uint32_t slowest;	 /* that are kept */
 };
 
 struct span_model;

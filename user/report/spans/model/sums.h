@@ -59,6 +59,7 @@ struct span_segments {
 struct span {
 	struct span_name *name;
 	uint32_t pid, tid; /* 0: not known */
+	uint32_t comm;	   /* of the process, a text; 0: not known */
 	uint16_t domain;   /* EBT_NO_DOMAIN: none */
 	int64_t fiber;	   /* 0: it is none of a fiber */
 	uint64_t begin_ns, ns;

@@ -29,7 +29,7 @@ static char shown[4096];
 
 static void begin_with(const char *const *globs, unsigned count)
 {
-	const struct span_model_options o = {globs, count, 0, false, 3};
+	const struct span_model_options o = {.globs = globs, .glob_count = count, .slowest = 3};
 	if (session_new(&session) || enter_processes(session, 2) ||
 	    span_model_new(session, &o, &model))
 		abort();
