@@ -68,7 +68,8 @@ int fibers_times_new(const struct session *s, fibers_times_fn *done, void *ctx,
 void fibers_times_free(struct fibers_times *m); /* NULL is allowed */
 /* Before the first event; both are kept. */
 void fibers_times_watch(struct fibers_times *m, const struct fibers_watch *w, void *ctx);
-/* As fibers_push(), fibers_push_record(), fibers_forget(), fibers_end(); they report the fibers that end. */
+/* As fibers_push(), fibers_push_record(), fibers_forget(), fibers_end(); they report the fibers
+ * that end. */
 int fibers_times_event(struct fibers_times *m, const struct ebt_event *ev);
 int fibers_times_record(struct fibers_times *m, const struct ebt_event *ev,
 			const struct eio_record *r);
