@@ -135,14 +135,12 @@ static bool is_pattern(const struct marker_request *r)
 
 static char *label_of(const struct marker_request *r)
 {
-	char text[4 * MARKER_NAME_BYTES + 4];
 	const struct marker_side *from = &r->side[MARKER_BEGIN], *to = &r->side[MARKER_END];
-	if (r->is_span)
-		snprintf(text, sizeof(text), "%s:%s~%s:%s", from->provider, from->name,
-			 to->provider, to->name);
-	else
-		snprintf(text, sizeof(text), "%s:%s", from->provider, from->name);
-	return strdup(text);
+	char *text;
+	int n = r->is_span ? asprintf(&text, "%s:%s~%s:%s", from->provider, from->name,
+				      to->provider, to->name)
+			   : asprintf(&text, "%s:%s", from->provider, from->name);
+	return n < 0 ? NULL : text;
 }
 
 /* 0 or -ENOMEM. */
