@@ -9,9 +9,11 @@
 void off_cpu_interval_get(const struct session *s, const struct ebt_event *ev,
 			  struct off_cpu_interval *ret)
 {
-	*ret = (struct off_cpu_interval){.tracer = s->tracer_tid, .stack = ev->stack};
+	*ret = (struct off_cpu_interval){.stack = ev->stack};
 	offcpu_get(s, ev, &ret->of);
-	ret->blocked = blame_part_of_block(ret->of.reason, ret->of.syscall);
+	ret->tracer_ran = s->tracer_tid && ret->of.runner == s->tracer_tid;
+	ret->tracer_woke = s->tracer_tid && ret->of.waker == s->tracer_tid;
+	ret->blocked = (uint8_t)blame_part_of_block(ret->of.reason, ret->of.syscall);
 	if (ret->of.reason == EBT_OFFCPU_PREEMPTED)
 		ret->of.wait_ns = ret->of.end_ns - ret->of.begin_ns;
 }
@@ -81,7 +83,8 @@ const struct offcpu *off_cpu_last(const struct off_cpu *o)
 
 void off_cpu_done(struct off_cpu *o)
 {
-	drop(o, o->count);
+	if (o->count)
+		drop(o, o->count);
 	free(o->at);
 	*o = (struct off_cpu){0};
 }
@@ -117,11 +120,12 @@ static void consider(struct blame_split *s, const struct off_cpu_interval *i, en
 		s->longest.cpu = i->of.runner_cpu;
 		s->longest.tid = i->of.runner;
 		memcpy(s->longest.comm, i->of.runner_comm, BLAME_COMM_BYTES);
+		s->longest.is_tracer = i->tracer_ran;
 	} else if (!i->of.interrupt) {
 		s->longest.tid = i->of.waker;
 		memcpy(s->longest.comm, i->of.waker_comm, BLAME_COMM_BYTES);
+		s->longest.is_tracer = i->tracer_woke;
 	}
-	s->longest.is_tracer = i->tracer && s->longest.tid == i->tracer;
 }
 
 /* The first interval that ends behind a moment. */

@@ -15,10 +15,11 @@
 #include "session/session.h"
 
 struct off_cpu_interval {
-	struct offcpu of;	 /* wait_ns: of a thread that was preempted all of it */
-	enum blame_part blocked; /* what the rest is */
-	uint32_t tracer;	 /* our own thread; 0: it is not known */
-	uint32_t stack;		 /* at its begin; 0: not recorded */
+	struct offcpu of; /* wait_ns: of a thread that was preempted all of it */
+	uint32_t stack;	  /* at its begin; 0: not recorded */
+	uint8_t blocked;  /* what the rest is, an enum blame_part */
+	bool tracer_ran;  /* the runner is our own thread, */
+	bool tracer_woke; /* or the waker */
 };
 
 #define OFF_CPU_KEPT (1u << 14) /* intervals; what is before the oldest one is not known then */

@@ -82,16 +82,17 @@ static void set_off_cpu(struct span_sums *sums, const struct span_piece *p, stru
 		s->kind = SPAN_WAITING;
 		s->tid = of->runner;
 		comm = of->runner_comm;
+		s->is_tracer = p->of->tracer_ran;
 	} else {
 		s->kind = p->part == BLAME_FAULT     ? SPAN_FAULTING
 			  : p->part == BLAME_STOPPED ? SPAN_STOPPED
 						     : SPAN_BLOCKED;
 		s->tid = of->interrupt ? 0 : of->waker;
 		comm = of->interrupt ? "" : of->waker_comm;
+		s->is_tracer = !of->interrupt && p->of->tracer_woke;
 	}
 	s->comm = span_sums_text(sums, comm);
 	s->stack = p->of->stack;
-	s->is_tracer = s->tid && s->tid == p->of->tracer;
 	if (s->kind == SPAN_WAITING)
 		s->detail = s->comm;
 	else if (s->kind == SPAN_BLOCKED)

@@ -132,7 +132,7 @@ void blame_sums_add(struct blame_sums *s, const struct blame_pause *p)
 
 int blame_sums_hold(struct blame_sums *s, struct held_pauses *h, const struct blame_pause *p)
 {
-	if (!array_reserve(h->at, h->cap, h->count))
+	if (!array_more(h->at, h->count))
 		return -ENOMEM;
 	blame_pause_hold(s->longest.stacks, p);
 	h->at[h->count++] = *p;

@@ -61,7 +61,7 @@ struct blame_sums {
 /* In the order of their ends, each with a reference to its stack. Zeroed memory holds none. */
 struct held_pauses {
 	struct blame_pause *at;
-	uint32_t count, cap;
+	uint32_t count;
 };
 
 /* Adds and drops a reference to each stack of a pause. */
