@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* For programs with known times: clocks, and functions that are told from one another in stacks. */
+/* For programs with known times: clocks, and functions that differ in stacks. */
 #ifndef TESTS_PROG_WORK_H
 #define TESTS_PROG_WORK_H
 

@@ -64,7 +64,7 @@ struct blame_split {
 	uint64_t ns[BLAME_PARTS];
 	struct blame_cause longest; /* without a CPU */
 	uint64_t block_ns;	    /* the longest block; 0: there is none */
-	uint32_t block_stack;	    /* of that, held by who has split; 0: none is known */
+	uint32_t block_stack;	    /* of that, with a reference; 0: none is known */
 };
 
 /*

@@ -246,7 +246,7 @@ static bool mark_end(struct planning *p, const struct marker_found *found, unsig
 	return is_new;
 }
 
-/* Of a name that a pattern matches it was not said that it may be passed so often. */
+/* A name that a pattern matches was not asked for with its price. */
 static bool is_too_frequent(const struct attach_env *env, const struct marker_found *found)
 {
 	const struct marker_requests *asked = env->plan->markers;

@@ -29,7 +29,7 @@ enum ring_request {
 	RING_REQUEST_NEVER
 };
 
-/* Of which times in which a thread does not run its stack is recorded. */
+/* The times without a CPU for which the stack of the thread is recorded. */
 enum offcpu_stacks { OFFCPU_NO_STACKS, OFFCPU_STACKS_IN_PAUSES, OFFCPU_STACKS };
 
 enum bpf_attach { BPF_ATTACH_AUTO, BPF_ATTACH_MULTI, BPF_ATTACH_PERF };

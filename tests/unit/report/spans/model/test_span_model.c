@@ -367,7 +367,7 @@ static void test_random(void)
 	   "there were all kinds of them");
 }
 
-/* Of which nobody else has a reference. */
+/* Of a stack that has no other reference. */
 static uint32_t stack_of(uint64_t address)
 {
 	struct frame f = {.address = address, .has_address = true};
