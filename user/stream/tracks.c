@@ -252,10 +252,14 @@ static uint64_t moment(struct track *k, uint64_t ns)
 	return k->last_ns;
 }
 
-/* Room for one more open span. 0 or -ENOMEM. */
+/* Room for one more open span, and for TRACK_DEPTH at most: tracks_push_inline() compares the depth
+ * with the room alone. 0 or -ENOMEM. */
 static __attribute__((noinline)) int grow(struct track *k)
 {
-	return array_reserve(k->open, k->cap, k->depth) ? 0 : -ENOMEM;
+	if (!array_reserve(k->open, k->cap, k->depth))
+		return -ENOMEM;
+	k->cap = k->cap < TRACK_DEPTH ? k->cap : TRACK_DEPTH;
+	return 0;
 }
 
 static inline int pop(struct tracks *t, struct stack *s, uint64_t now, enum track_end how)
@@ -298,7 +302,7 @@ static int begin(struct tracks *t, struct stack *s, const struct ebt_event *ev)
 		return err;
 	if (k->depth == k->cap && k->depth < TRACK_DEPTH && grow(k))
 		return -ENOMEM;
-	if (k->depth == TRACK_DEPTH)
+	if (k->depth >= TRACK_DEPTH)
 		return 0;
 	struct track_span *span = &k->open[k->depth];
 	is.begin_ns = now;

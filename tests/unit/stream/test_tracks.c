@@ -240,6 +240,18 @@ static void test_depth(void)
 	}
 	ok(!*seen, "a begin deeper than the depth of a track is not seen");
 	done(t);
+	t = start();
+	unsigned begins = 0;
+	for (unsigned i = 0; i < 10 * TRACK_DEPTH; i++) {
+		struct ebt_event ev = {.kind = B, .id = i % 7, .ts = i, .process = 1};
+		struct track *k = tracks_of(t, &ev);
+		*seen = 0;
+		if (!k || tracks_push_inline(t, k, &ev, &visitor, NULL))
+			abort();
+		begins += *seen != 0;
+	}
+	is(begins, TRACK_DEPTH, "nor is it where the visitor is inlined");
+	done(t);
 }
 
 int main(void)
