@@ -115,6 +115,21 @@ static bool report_missed(const struct probing *p)
 	return some;
 }
 
+/* A filter of these patterns alone; NULL: no memory. */
+static struct filter *names_of(const struct engine *e, const char *const *globs, unsigned count)
+{
+	struct filter *names;
+	int err = filter_new(e->session, (struct event_handler){0}, &names);
+	if (err)
+		return NULL;
+	for (unsigned i = 0; i < count && !err; i++)
+		err = filter_add_glob(names, globs[i]);
+	if (!err)
+		return names;
+	filter_free(names);
+	return NULL;
+}
+
 /* Kinds of events that the filter would drop, of those that a runtime emits in large numbers. */
 static uint64_t unwanted_kinds(const struct engine *e)
 {
@@ -123,16 +138,11 @@ static uint64_t unwanted_kinds(const struct engine *e)
 		uint16_t kind;
 		uint32_t ids;
 	} kinds[] = {{EBT_COUNTER, ring_counters()}, {EBT_ALLOC_SIZES, 0}};
-	struct filter *names;
 	uint64_t unwanted = 0;
 	if (engine_mode(o) == MODE_COUNTERS)
 		return kinds_bit(EBT_ALLOC_SIZES) | kinds_bit(EBT_CUSTOM);
-	if (!o->glob_count || filter_new(e->session, (struct event_handler){0}, &names))
-		return 0;
-	int err = 0;
-	for (unsigned i = 0; i < o->glob_count && !err; i++)
-		err = filter_add_glob(names, o->globs[i]);
-	for (unsigned i = 0; i < sizeof(kinds) / sizeof(*kinds) && !err; i++)
+	struct filter *names = o->glob_count ? names_of(e, o->globs, o->glob_count) : NULL;
+	for (unsigned i = 0; names && i < sizeof(kinds) / sizeof(*kinds); i++)
 		if (!filter_can_select(names, kinds[i].kind, kinds[i].ids))
 			unwanted |= kinds_bit(kinds[i].kind);
 	filter_free(names);
@@ -147,15 +157,10 @@ static bool globs_select_offcpu(const struct engine *e)
 {
 	const struct engine_options *o = e->options;
 	struct ebt_event ev = {.kind = EBT_OFFCPU, .domain = EBT_NO_DOMAIN};
-	struct filter *names;
 	if (!o->stacks || !o->stack_glob_count)
 		return o->stacks;
-	if (filter_new(e->session, (struct event_handler){0}, &names))
-		return false;
-	int err = 0;
-	for (unsigned i = 0; i < o->stack_glob_count && !err; i++)
-		err = filter_add_glob(names, o->stack_globs[i]);
-	bool selects = !err && filter_names(names, &ev);
+	struct filter *names = names_of(e, o->stack_globs, o->stack_glob_count);
+	bool selects = names && filter_names(names, &ev);
 	filter_free(names);
 	return selects;
 }

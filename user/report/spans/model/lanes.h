@@ -52,8 +52,9 @@ void span_lanes_forget(struct span_lanes *ls, struct span_lane **of_process);
 void span_lanes_done(struct span_lanes *ls);
 /* The lane has an event of this thread. */
 void span_lane_note_thread(struct span_lane *l, uint32_t tid);
-/* The thread of a domain whose events name none: its first one. 0: not known, as more than two have
- * run it: a domain has one besides that only collects. */
+/* The thread of a domain, where its events name no thread: the first one that was seen to run it.
+ * One more may have been seen, as each domain has a thread that only collects. 0: not known, as
+ * there were others. */
 uint32_t span_lane_owner(const struct span_lane *l, const struct processes *ps);
 
 #endif

@@ -58,7 +58,7 @@ void span_times_drop_pause(struct span_times *t, const struct span_thread *who);
 bool span_times_is_due(const struct span_times *t, const struct span_thread *who);
 /* Drops what ended before this moment, of this thread or domain. */
 void span_times_trim(struct span_times *t, const struct span_thread *who, uint64_t before_ns);
-/* Whether a walk of this time, which is not empty, has one piece, of which nothing is known. */
+/* True if nothing is known of this time, which is not empty: a walk of it would have one piece. */
 bool span_times_is_unknown(struct span_times *t, const struct span_thread *who, uint64_t from,
 			   uint64_t to);
 /*
