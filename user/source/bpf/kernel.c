@@ -27,13 +27,10 @@
 
 #include "ebtrace.skel.h"
 
-#define MAX_PROGRAMS 10		 /* of a feature */
-#define LOG_BYTES    (16u << 20) /* of a program that the verifier refuses */
-
-#define FILES_MORE 8 /* descriptors that loading takes beside those of maps and programs */
-
-/* What takes longer to end is reported to the user. */
-#define LONG_NS 200000000ull
+#define MAX_PROGRAMS 10		  /* of a feature */
+#define LOG_BYTES    (16u << 20)  /* of a program that the verifier refuses */
+#define FILES_MORE   8		  /* descriptors of loading beside those of maps and programs */
+#define LONG_NS	     200000000ull /* what takes longer to end is reported to the user */
 
 struct bpf_kernel {
 	struct bpf_kernel_options opt;
@@ -633,19 +630,25 @@ static bool loads_alone(struct bpf_kernel *k, enum bpf_feature f, unsigned other
 	return !err;
 }
 
-/* The kernel has refused them together: those that it accepts alone, or -errno. */
-static int find_loadable(struct bpf_kernel *k, unsigned wanted)
+/* The kernel has refused them together: loads those that it accepts. 0 or -errno. Each load reads
+ * the kernel's BTF, so that the feature that is refused most often, the last, is tried first. */
+static int load_accepted(struct bpf_kernel *k, unsigned wanted)
 {
-	unsigned loadable = 0;
+	const enum bpf_feature last = BPF_FEATURES - 1;
+	unsigned accepted = 0, others = wanted & ~BPF_FEATURE(last);
 	char *log = malloc(LOG_BYTES);
 	if (!log)
 		return -ENOMEM;
+	if (has_feature(wanted, last) && loads_alone(k, last, 0, log))
+		accepted = BPF_FEATURE(last);
+	else if (others != wanted && !load(k, others, NULL))
+		accepted = others;
 	/* What a feature adds to comes before it. */
-	for (enum bpf_feature f = 0; f < BPF_FEATURES; f++)
-		if (has_feature(wanted, f) && loads_alone(k, f, loadable, log))
-			loadable |= BPF_FEATURE(f);
+	for (enum bpf_feature f = 0; f < last && accepted != others; f++)
+		if (has_feature(others, f) && loads_alone(k, f, accepted, log))
+			accepted |= BPF_FEATURE(f);
 	free(log);
-	return (int)loadable;
+	return k->features == accepted ? 0 : load(k, accepted, NULL);
 }
 
 static void load_wanted(struct bpf_kernel *k, unsigned wanted)
@@ -656,13 +659,8 @@ static void load_wanted(struct bpf_kernel *k, unsigned wanted)
 		return;
 	int btf = read_btf();
 	a.no_btf = btf == -ESRCH;
-	a.err = btf && !a.no_btf ? btf : a.err;
-	int loadable = btf ? 0 : find_loadable(k, wanted);
-	if (loadable > 0)
-		a.err = load(k, (unsigned)loadable, NULL);
-	else if (loadable < 0)
-		a.err = loadable;
-	if (btf || (loadable && a.err))
+	a.err = !btf ? load_accepted(k, wanted) : a.no_btf ? a.err : btf;
+	if (a.err)
 		refuse_all(k, a);
 }
 
