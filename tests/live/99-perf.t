@@ -8,6 +8,8 @@ need_command jq
 need_command perl
 need_command perf
 ebt=$O/ebtrace
+# Between perf's program and ours an emulated CPU takes time.
+near_us=$((3 * SLOWNESS * SLOWNESS)) near_percent=$((SLOWNESS > 1 ? 5 : 1)) many=$((SLOWNESS > 1 ? 20 : 30))
 
 # ---- off the CPU: each interval of each thread ----
 
@@ -22,8 +24,9 @@ jq -r 'select(.kind == "offcpu") | "\(.tid) \(.ts) \(.duration_ns)"' "$TMP/run.n
 # time that both have seen: intervals match if they end at the same time, within what perf rounds.
 # A row of perf is written when the thread leaves its CPU, and has the wait before that and the run:
 # so that of a thread's last wait may be missing.
-perl - "$TMP/timehist" "$TMP/ours" >"$TMP/compared" 2>"$TMP/unmatched" <<'END'
+perl - "$TMP/timehist" "$TMP/ours" "$near_us" >"$TMP/compared" 2>"$TMP/unmatched" <<'END'
 my (%perf, %ours);
+my $near = $ARGV[2];
 open(my $t, '<', $ARGV[0]) or die;
 while (<$t>) {
 	next unless /^\s*(\d+)\.(\d+) \[\d+\]\s+(.*?)\[(\d+)(?:\/\d+)?\]\s+([\d.]+)\s+([\d.]+)\s+([\d.]+)/;
@@ -38,24 +41,24 @@ for my $tid (sort keys %ours) {
 	my @a = sort { $a->[0] <=> $b->[0] } @{$ours{$tid}};
 	my @b = sort { $a->[0] <=> $b->[0] } @{$perf{$tid} // []};
 	next unless @b;
-	my $to = $b[-1][0] + 3;
+	my $to = $b[-1][0] + $near;
 	@a = grep { $_->[0] <= $to } @a;
-	@b = grep { @a && $_->[0] > $a[0][0] - 3 } @b;
+	@b = grep { @a && $_->[0] > $a[0][0] - $near } @b;
 	my ($sum_a, $sum_b, $unmatched, $i) = (0, 0, 0, 0);
 	$sum_a += $_->[1] for @a;
 	$sum_b += $_->[1] for @b;
 	for my $x (@a) {
-		$i++ while $i < @b && $b[$i][0] < $x->[0] - 3;
-		next if $i < @b && abs($b[$i][0] - $x->[0]) <= 3 && abs($b[$i][1] - $x->[1]) <= 3;
+		$i++ while $i < @b && $b[$i][0] < $x->[0] - $near;
+		next if $i < @b && abs($b[$i][0] - $x->[0]) <= $near && abs($b[$i][1] - $x->[1]) <= $near;
 		$unmatched++;
 		print STDERR "$tid: @$x\n" if $unmatched < 5;
 	}
 	printf "%d %d %.0f %d %.0f %d\n", $tid, scalar @a, $sum_a, scalar @b, $sum_b, $unmatched;
 }
 END
-is "$(awk '$2 >= 30' "$TMP/compared" | wc -l)" 3 "three threads that waited often are known to both" || diag "$(cat "$TMP/compared")"
+is "$(awk -v many="$many" '$2 >= many' "$TMP/compared" | wc -l)" 3 "three threads that waited often are known to both" || diag "$(cat "$TMP/compared")"
 is "$(awk '$6 > 1 + $2 / 10' "$TMP/compared")" "" "times without a CPU are the same one by one, but for one in ten that was interrupted between both" || diag "$(cat "$TMP/compared" "$TMP/unmatched")"
-is "$(awk '{ d = $3 - $5; if (d < 0) d = -d; if (d > $5 / 100) print }' "$TMP/compared")" "" \
+is "$(awk -v near="$near_percent" '{ d = $3 - $5; if (d < 0) d = -d; if (d > $5 * near / 100) print }' "$TMP/compared")" "" \
 	"and for each thread their sum, within 1 %" || diag "$(cat "$TMP/compared")"
 
 # ---- on the CPU: functions ----
