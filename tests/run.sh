@@ -13,6 +13,7 @@
 # first test to its last, and the CPU time of its tests. It is compared with the record of what ran
 # before (ran.sh). Live tests that fail beside others, two at most, are run once more at the end with nothing beside
 # them: what they wait for, others may have held up. One that holds then fails nothing, but what had failed is said. TAPS=DIR keeps there what each test said, a folder a part.
+# That ebtrace crashed, which the test may not have noticed, fails the run: the kernel has logged it.
 # Signals that a background job or nohup ignores are taken again: tests send them.
 # shellcheck disable=SC2046
 [ -n "${EBT_OWN_SIGNALS:-}" ] || EBT_OWN_SIGNALS=1 exec env --default-signal=HUP,INT,QUIT "$0" "$@"
@@ -103,6 +104,13 @@ pool() {
   find "$O/tsan/tests" -type f -perm -u+x -name test_ring_race
 }
 
+# Crashes of ebtrace since the run began, as the kernel's log has them.
+begun=$(cut -d' ' -f1 /proc/uptime)
+crashes() {
+  dmesg 2>/dev/null | awk -v begun="$begun" '
+    /ebtrace\[/ && /segfault|traps:|general protection/ { at = $0; sub(/^\[ */, "", at); if (at + 0 > begun) print }'
+}
+
 mapfile -t everyday < <(programs "$O"; printf '%s\n' tests/cli/*.t)
 if [ "${1:-}" = daily ]; then
   run "unit, command line" "$cpus" "${everyday[@]}"
@@ -135,6 +143,11 @@ tests/ran.sh "$taps" >"$work/ran" || {
   { echo "== what ran"; cat "$work/ran"; } >"$work/failed: what ran"
 }
 cat "$work/ran"
+crashes >"$work/crashes"
+if [ -s "$work/crashes" ]; then
+  status=1
+  { echo "== ebtrace crashed"; cat "$work/crashes"; } >"$work/failed: crashes"
+fi
 if [ -f "$work/held" ]; then
   printf '\nHELD ALONE, failed beside others:\n'
   cat "$work/held"
