@@ -53,13 +53,17 @@ for my $tid (sort keys %ours) {
 		$unmatched++;
 		print STDERR "$tid: @$x\n" if $unmatched < 5;
 	}
+	for my $x (@b) {
+		next if grep { abs($_->[0] - $x->[0]) <= $near } @a;
+		print STDERR "$tid: perf alone: @$x\n";
+	}
 	printf "%d %d %.0f %d %.0f %d\n", $tid, scalar @a, $sum_a, scalar @b, $sum_b, $unmatched;
 }
 END
 is "$(awk -v many="$many" '$2 >= many' "$TMP/compared" | wc -l)" 3 "three threads that waited often are known to both" || diag "$(cat "$TMP/compared")"
 is "$(awk '$6 > 1 + $2 / 10' "$TMP/compared")" "" "times without a CPU are the same one by one, but for one in ten that was interrupted between both" || diag "$(cat "$TMP/compared" "$TMP/unmatched")"
 is "$(awk -v near="$near_percent" '{ d = $3 - $5; if (d < 0) d = -d; if (d > $5 * near / 100) print }' "$TMP/compared")" "" \
-	"and for each thread their sum, within 1 %" || diag "$(cat "$TMP/compared")"
+	"and for each thread their sum, within 1 %" || diag "$(cat "$TMP/compared" "$TMP/unmatched")"
 
 # ---- on the CPU: functions ----
 

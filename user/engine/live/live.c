@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -128,14 +129,22 @@ static void begin_realtime(struct live *t)
 		loop_timer_set(t->loop, &t->realtime_timer, now_ns() + REALTIME_CHECK_NS);
 }
 
+/* Its name is gone when it has been waited for, which may be before its end is noted. */
+static void name_ended_program(struct live *t)
+{
+	struct process *p = processes_announced(&t->engine->session->processes, t->program.process);
+	if (p && !*p->comm && !*p->mappings.program)
+		snprintf(p->comm, sizeof(p->comm), "%s", t->program.comm);
+}
+
 static bool is_over(struct live *t, uint64_t now)
 {
 	if ((t->options->duration_ns && now >= t->stop_ns) || guest_ends(t->engine) ||
 	    t->signals.ends > !!t->has_program ||
 	    (t->signals.ends && now - t->signals.last_ns > SIGNAL_GRACE_NS))
 		return true;
-	if (t->has_program)
-		program_ended(&t->program);
+	if (t->has_program && program_ended(&t->program))
+		name_ended_program(t);
 	return !t->everyone && !traced_running(t->traced) && !ring_files_pending(t->files);
 }
 
