@@ -129,6 +129,9 @@ enum ebt_site {
 
 /* slot: EBT_NO_SLOT: that of the process, by its pid */
 #define EBT_COOKIE(slot, site) ((uint64_t)(slot) << 16 | (site))
+/* Of a link in all processes that run the file. key: counts hits of those that are not traced. */
+#define EBT_SHARED_COOKIE(key, site) ((uint64_t)(key) << 48 | EBT_COOKIE(EBT_NO_SLOT, site))
+#define EBT_SHARED_KEYS		     (1u << 16)
 
 /*
  * The functions of an OCaml runtime have a program of their own. Its cookie: key of the runtime in

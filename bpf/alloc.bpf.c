@@ -6,6 +6,7 @@
  * hostile: they are copied, never trusted.
  */
 #include "c_stack.bpf.h"
+#include "foreign.bpf.h"
 #include "operands.bpf.h"
 
 /* The tracer sets the size before it loads this. */
@@ -28,11 +29,10 @@ static __always_inline void convert_time(struct ebt_alloc_record *rec, uint32_t 
 		rec->arg[3] = clock_of_program(rec->arg[3]);
 }
 
-static __always_inline void fill(struct ebt_alloc_record *rec, const void *ctx,
-				 const struct ebt_alloc_file *file,
+static __always_inline void fill(struct ebt_alloc_record *rec, const void *ctx, uint32_t slot,
 				 const struct ebt_alloc_site *site)
 {
-	channel_head(&rec->head, EBT_RECORD_ALLOC, file->slot, (uint16_t)site->kind);
+	channel_head(&rec->head, EBT_RECORD_ALLOC, slot, (uint16_t)site->kind);
 	rec->ts = clock_now();
 	rec->dropped = channel_dropped();
 	rec->reserved = 0;
@@ -45,20 +45,19 @@ static __always_inline void fill(struct ebt_alloc_record *rec, const void *ctx,
 	convert_time(rec, site->kind);
 }
 
-static __always_inline int emit(void *ctx, const struct ebt_alloc_file *file,
-				const struct ebt_alloc_site *site)
+static __always_inline int emit(void *ctx, uint32_t slot, const struct ebt_alloc_site *site)
 {
 	struct ebt_alloc_record *rec = channel_reserve(sizeof(*rec), EBT_NO_POS);
 	if (!rec) {
 		channel_drop_event(EBT_NO_POS);
 		return 0;
 	}
-	fill(rec, ctx, file, site);
+	fill(rec, ctx, slot, site);
 	bpf_ringbuf_submit(rec, BPF_RB_NO_WAKEUP);
 	return 0;
 }
 
-static __always_inline int emit_stack(const struct pt_regs *regs, const struct ebt_alloc_file *file,
+static __always_inline int emit_stack(const struct pt_regs *regs, uint32_t slot,
 				      const struct ebt_alloc_site *site)
 {
 	struct ebt_alloc_record *rec =
@@ -67,7 +66,7 @@ static __always_inline int emit_stack(const struct pt_regs *regs, const struct e
 		channel_drop_event(EBT_NO_POS);
 		return 0;
 	}
-	fill(rec, (void *)regs, file, site);
+	fill(rec, (void *)regs, slot, site);
 	rec->head.size = sizeof(struct c_stack_walk);
 	struct c_stack_walk *w = (struct c_stack_walk *)(rec + 1);
 	c_stack_memory(&w->memory, regs, 0);
@@ -85,8 +84,11 @@ int ebt_alloc(struct pt_regs *regs)
 	const struct ebt_alloc_file *file = bpf_map_lookup_elem(&ebt_alloc_files, &key);
 	if (!file)
 		return 0;
+	uint32_t slot = file->slot;
+	if (slot == EBT_NO_SLOT && foreign_find(key, &slot))
+		return 0;
 	const struct ebt_alloc_site *site = &file->site[index];
 	if (site->kind == EBT_ALLOC_SITE_ALLOC || site->kind == EBT_ALLOC_SITE_OTEL_ALLOC)
-		return emit_stack(regs, file, site);
-	return emit(regs, file, site);
+		return emit_stack(regs, slot, site);
+	return emit(regs, slot, site);
 }

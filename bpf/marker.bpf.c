@@ -7,6 +7,7 @@
  */
 #include "channel.bpf.h"
 #include "counts.bpf.h"
+#include "foreign.bpf.h"
 #include "pause.bpf.h"
 #include "phases.bpf.h"
 #include "registers.bpf.h"
@@ -166,14 +167,13 @@ static __always_inline int count(const struct pt_regs *regs, uint64_t cookie, ui
 }
 
 /* The cookie of a probe that is in all processes gets the slot of this one. Nonzero: it is not
- * traced yet. */
+ * traced, or not yet. */
 static __always_inline int find_slot(uint64_t *cookie)
 {
-	uint32_t pid = pidns_current_process();
-	const uint32_t *slot = bpf_map_lookup_elem(&ebt_traced, &pid);
-	if (!slot)
+	uint32_t slot;
+	if (foreign_find(*cookie >> 48, &slot))
 		return 1;
-	*cookie = EBT_COOKIE(*slot, (uint16_t)*cookie);
+	*cookie = EBT_COOKIE(slot, (uint16_t)*cookie);
 	return 0;
 }
 
@@ -183,7 +183,7 @@ int ebt_marker(struct pt_regs *regs)
 	uint64_t cookie = bpf_get_attach_cookie(regs);
 	budget_hit(EBT_HITS_MARKER,
 		   (uint16_t)cookie < EBT_SITE_CONTROL && REGS_POS(regs) != EBT_NO_POS);
-	if (ebt_everyone && (uint32_t)(cookie >> 16) == EBT_NO_SLOT && find_slot(&cookie))
+	if ((uint32_t)(cookie >> 16) == EBT_NO_SLOT && find_slot(&cookie))
 		return 0;
 	uint64_t ts = clock_of_program(REGS_TS(regs));
 	uint16_t site = (uint16_t)cookie;

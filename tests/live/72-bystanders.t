@@ -37,4 +37,42 @@ is "$(sed -n '2s/ .*//p' "$TMP/said")" 0 "semaphores of a bystander with the sam
 echo q >&7
 exec 7>&-
 wait $tracer
+# A program that ebtrace starts is probed in all that run its file, where no other process does.
+mkfifo "$TMP/ours" "$TMP/theirs"
+"$O/ebtrace" -v -f ndjson -o "$TMP/t" -- "$O/tests/prog/markers_x86_64" <"$TMP/ours" >"$TMP/out" 2>"$TMP/err" &
+tracer=$!
+exec 7>"$TMP/ours"
+wait_for grep -qs . "$TMP/out"
+ask() { # DESCRIPTOR FILE LETTER: the answer
+	local lines file=$2
+	lines=$(wc -l <"$file")
+	echo "$3" >&"$1"
+	wait_for eval '[ $(wc -l <"$file") -gt $lines ]'
+	sed -n "$((lines + 1))p" "$file"
+}
+ask 7 "$TMP/out" f >/dev/null
+child=$(ask 7 "$TMP/out" c)
+kill -USR1 "$child"
+wait_for grep -qs '^State:.Z' "/proc/$child/status"
+"$O/tests/prog/markers_x86_64" <"$TMP/theirs" >"$TMP/said" 7>&- &
+bystander=$!
+children+=($bystander)
+exec 6>"$TMP/theirs"
+wait_for grep -q . "$TMP/said"
+ask 6 "$TMP/said" f >/dev/null
+wait_for grep -q 'from now on each process is probed by itself' "$TMP/err"
+wait_for eval '[ "$(ask 6 "$TMP/said" s | cut -d" " -f1)" = 0 ]'
+is "$(ask 6 "$TMP/said" s | cut -d" " -f1)" 0 "one that comes later is rid of the probes when it first passes one" || diag "$(cat "$TMP/err")"
+ask 7 "$TMP/out" f >/dev/null
+late=$(ask 7 "$TMP/out" c)
+kill -USR1 "$late"
+wait_for grep -qs '^State:.Z' "/proc/$late/status"
+echo q >&6
+echo q >&7
+exec 6>&- 7>&-
+wait $tracer
+is $? 0 "the program runs to its end" || diag "$(cat "$TMP/err")"
+is "$(jq -s -c --argjson child "$child" --argjson late "$late" --argjson other "$bystander" \
+	'map(select(.kind == "begin").pid) | [length, (map(select(. == $child)) | length), (map(select(. == $late)) | length), (map(select(. == $other)) | length)]' "$TMP/t")" \
+	'[4000,1000,1000,0]' "before and after, it and its children are seen, each event once" || diag "$(cat "$TMP/err")"
 done_testing

@@ -8,8 +8,8 @@ need_command jq
 need_command perl
 need_command perf
 ebt=$O/ebtrace
-# Between perf's program and ours an emulated CPU takes time.
-near_us=$((3 * SLOWNESS * SLOWNESS)) near_percent=$((SLOWNESS > 1 ? 5 : 1)) many=$((SLOWNESS > 1 ? 20 : 30))
+# An emulated CPU takes time between perf's program and ours, and to make the probes of a program that is held meanwhile.
+near_us=$((3 * SLOWNESS * SLOWNESS)) near_percent=$((SLOWNESS > 1 ? 10 : 1)) many=$((SLOWNESS > 1 ? 20 : 30))
 
 # ---- off the CPU: each interval of each thread ----
 

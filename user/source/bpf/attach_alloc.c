@@ -22,6 +22,7 @@ struct file_allocs {
 	uint32_t slot;
 	pid_t pid;
 	int fd;
+	bool is_program;
 };
 
 static bool match(const struct runtime_file *what)
@@ -36,7 +37,12 @@ static int begin(struct attach_env *env, const struct attach_process *process,
 	if (!a)
 		return -ENOMEM;
 	*a = (struct file_allocs){
-		.env = env, .slot = process->slot, .pid = process->pid, .fd = file->fd};
+		.env = env,
+		.slot = process->slot,
+		.pid = process->pid,
+		.fd = file->fd,
+		.is_program = file->is_program,
+	};
 	*ret_state = a;
 	return 0;
 }
@@ -122,13 +128,29 @@ static uint32_t plan_sites(const struct attach_env *env, const struct notes *not
 	return n;
 }
 
+/* In a program that we start, as its other markers are. */
+static bool is_shareable(const void *state)
+{
+	const struct file_allocs *a = state;
+	const struct probe_plan *p = a->env->plan;
+	return a->is_program && p->hold && p->allocs && !p->everyone;
+}
+
+static int set_tables(struct attach_env *env, uint32_t key, const struct ebt_alloc_file *file)
+{
+	static const uint64_t none;
+	int err = env->set(env->ctx, BPF_TABLE_ALLOC_FILES, key, file);
+	if (!err && file->slot == EBT_NO_SLOT)
+		err = env->set(env->ctx, BPF_TABLE_FOREIGN, key, &none);
+	return err;
+}
+
 static int plan(void *state, bool shared, struct attach_plan *ret)
 {
 	struct file_allocs *a = state;
-	struct ebt_alloc_file file = {.slot = a->slot};
+	struct ebt_alloc_file file = {.slot = shared ? EBT_NO_SLOT : a->slot};
 	const struct known_file *known;
 	uint32_t refused = 0;
-	(void)shared;
 	int err = known_notes_read(&a->env->notes, a->fd, &known);
 	if (err)
 		return err == -ENOEXEC || err == -EBADMSG ? 0 : err;
@@ -147,12 +169,13 @@ static int plan(void *state, bool shared, struct attach_plan *ret)
 			a->pid, refused, plural(refused), plural_of(refused, "is", "are"),
 			EBT_ALLOC_SITES);
 	a->env->alloc_sites += ret->sites;
-	return ret->sites ? a->env->set(a->env->ctx, BPF_TABLE_ALLOC_FILES, ret->key, &file) : 0;
+	return ret->sites ? set_tables(a->env, ret->key, &file) : 0;
 }
 
 static void unplan(struct attach_env *env, uint32_t key)
 {
 	env->set(env->ctx, BPF_TABLE_ALLOC_FILES, key, NULL);
+	env->set(env->ctx, BPF_TABLE_FOREIGN, key, NULL);
 }
 
 /* The sites are the file's. */
@@ -166,9 +189,11 @@ const struct attacher attach_alloc = {
 	.name = "allocations",
 	.program = BPF_PROBE_ALLOC,
 	.samples = true,
+	.exclusive = true,
 	.match = match,
 	.begin = begin,
 	.update = update,
+	.is_shareable = is_shareable,
 	.plan = plan,
 	.unplan = unplan,
 	.survives_exec = survives_exec,

@@ -24,6 +24,7 @@ struct file_markers {
 	int fd;
 	bool filtered; /* a thread runs under a seccomp filter */
 	bool lean;     /* its ring has the events */
+	bool is_program;
 };
 
 struct marker {
@@ -92,7 +93,12 @@ static int begin(struct attach_env *env, const struct attach_process *process,
 	if (!m)
 		return -ENOMEM;
 	*m = (struct file_markers){
-		.env = env, .slot = process->slot, .pid = process->pid, .fd = file->fd};
+		.env = env,
+		.slot = process->slot,
+		.pid = process->pid,
+		.fd = file->fd,
+		.is_program = file->is_program,
+	};
 	if (file->what->refused_markers && !attacher_has_reported(env, file->map))
 		report_refused(env->messages, process->pid, file);
 	*ret_state = m;
@@ -115,12 +121,15 @@ static bool is_left_out(const struct attach_env *env, const struct marker *m)
 
 /*
  * A ring that is asked for makes the program open files, for which a seccomp filter may kill it.
- * Without a ring all its events come through the markers.
+ * Without a ring all its events come through the markers. A link that others share, which may be
+ * under a filter, asks for none: a program that we start finds that in its environment.
  */
-static const struct marker *wanted_marker(const struct file_markers *of, const char *name)
+static const struct marker *wanted_marker(const struct file_markers *of, bool shared,
+					  const char *name)
 {
-	bool spare = of->filtered && of->env->plan->ring_request != RING_REQUEST_ALWAYS &&
-		     !of->env->plan->everyone;
+	bool spare =
+		(shared || (of->filtered && of->env->plan->ring_request != RING_REQUEST_ALWAYS)) &&
+		!of->env->plan->everyone;
 	bool by_ring = of->lean || (of->env->plan->yield == PROBE_WATERMARKS && !spare);
 	const struct marker *m = find_marker(name);
 	if (of->env->plan->allocs_only || of->env->plan->yield == PROBE_NOTHING ||
@@ -134,17 +143,38 @@ static const struct marker *wanted_marker(const struct file_markers *of, const c
 	return m;
 }
 
-/* The kernel sets the semaphores of all processes that run the file, and of those that come. */
+/*
+ * The kernel sets the semaphores of all processes that run the file, and of those that come: where
+ * not all are traced, of a program that we start, for which a link a child would cost more than all
+ * that it does.
+ */
 static bool is_shareable(const void *state)
 {
-	return ((const struct file_markers *)state)->env->plan->everyone;
+	const struct file_markers *of = state;
+	const struct probe_plan *p = of->env->plan;
+	bool of_ours = p->hold && of->is_program && p->yield == PROBE_EVENTS && !p->allocs_only &&
+		       !p->budgeted && of->env->last_key < EBT_SHARED_KEYS - 1;
+	return p->everyone || of_ours;
+}
+
+/* A key for the hits of a shared link by processes that are not traced. */
+static int count_foreign(struct attach_env *env, uint32_t *ret_key)
+{
+	static const uint64_t none;
+	*ret_key = ++env->last_key;
+	return env->set(env->ctx, BPF_TABLE_FOREIGN, *ret_key, &none);
+}
+
+static void unplan(struct attach_env *env, uint32_t key)
+{
+	if (key)
+		env->set(env->ctx, BPF_TABLE_FOREIGN, key, NULL);
 }
 
 static int plan(void *state, bool shared, struct attach_plan *ret)
 {
 	struct file_markers *of = state;
 	const struct known_file *file;
-	uint32_t slot = shared ? EBT_NO_SLOT : of->slot;
 	of->filtered = process_is_filtered(of->pid);
 	if (of->filtered && of->env->plan->ring_request == RING_REQUEST_AUTO)
 		messages_at(
@@ -156,17 +186,22 @@ static int plan(void *state, bool shared, struct attach_plan *ret)
 	int err = known_notes_read(&of->env->notes, of->fd, &file);
 	if (err)
 		return err == -ENOEXEC || err == -EBADMSG ? 0 : err;
+	err = shared && !of->env->plan->everyone ? count_foreign(of->env, &ret->key) : 0;
+	if (err)
+		return err;
 	const struct notes *notes = &file->notes;
 	struct uprobe_site *site = calloc(notes->sites + 1u, sizeof(*site));
 	uint32_t n = 0;
 	for (uint32_t i = 0; site && i < notes->sites; i++) {
 		const struct notes_site *from = &notes->site[i];
-		const struct marker *m = file->is_ours[i] ? wanted_marker(of, from->name) : NULL;
+		const struct marker *m =
+			file->is_ours[i] ? wanted_marker(of, shared, from->name) : NULL;
 		if (m)
 			site[n++] = (struct uprobe_site){
 				.offset = from->offset,
 				.semaphore = from->semaphore,
-				.cookie = EBT_COOKIE(slot, m->site),
+				.cookie = shared ? EBT_SHARED_COOKIE(ret->key, m->site)
+						 : EBT_COOKIE(of->slot, m->site),
 			};
 	}
 	ret->site = site;
@@ -190,11 +225,13 @@ const struct attacher attach_markers = {
 	.name = "markers",
 	.program = BPF_PROBE_MARKER,
 	.in_rings = true,
+	.exclusive = true,
 	.match = match,
 	.begin = begin,
 	.update = update,
 	.is_shareable = is_shareable,
 	.plan = plan,
+	.unplan = unplan,
 	.set_lean = set_lean,
 	.survives_exec = survives_exec,
 	.end = free,

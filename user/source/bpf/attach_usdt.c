@@ -45,16 +45,6 @@ static bool match(const struct runtime_file *what)
 	return what->asked.sites;
 }
 
-/* Another process may have a library mapped, which no list of programs says. */
-static bool is_program(pid_t pid, int fd)
-{
-	char path[32];
-	struct stat file, program;
-	snprintf(path, sizeof(path), "/proc/%d/exe", pid);
-	return !fstat(fd, &file) && !stat(path, &program) && file.st_dev == program.st_dev &&
-	       file.st_ino == program.st_ino;
-}
-
 static int begin(struct attach_env *env, const struct attach_process *process,
 		 const struct attach_file *file, void **ret_state)
 {
@@ -66,7 +56,7 @@ static int begin(struct attach_env *env, const struct attach_process *process,
 				.pid = process->pid,
 				.fd = file->fd,
 				.reports = !attacher_has_reported_of(env, file->map, "usdt"),
-				.is_program = is_program(process->pid, file->fd)};
+				.is_program = file->is_program};
 	snprintf(u->path, sizeof(u->path), "%s", file->map->path);
 	*ret_state = u;
 	return 0;

@@ -97,6 +97,7 @@ struct attach_file {
 	int fd; /* open until the first plan(); for an attacher that `changes`, until end() */
 	const struct maps_entry *map;
 	const struct runtime_file *what;
+	bool is_program; /* which the process runs: others have it mapped only if they run it, too */
 };
 
 struct attach_plan {

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -34,11 +35,14 @@ static bool is_given_up(const struct attachment *a)
 	return a->err && !attachment_may_retry(a->err);
 }
 
-/* Leaves a->shared NULL where the file cannot be probed in all processes at once. */
+/* Leaves a->shared NULL where the file cannot be probed in all processes at once. One that is
+ * probed so has no link of its own, whatever it is: its events would be there twice. */
 static void share(struct bpf_links *l, struct attach_env *env, struct attachment *a, int file)
 {
 	struct stat st;
-	if (env->share && a->by->is_shareable && a->by->is_shareable(a->state) && !fstat(file, &st))
+	if (!env->share || !a->by->is_shareable || fstat(file, &st))
+		return;
+	if (bpf_links_knows(l, a->by, st.st_dev, st.st_ino) || a->by->is_shareable(a->state))
 		a->shared = bpf_links_share(l, env, a->by, st.st_dev, st.st_ino);
 	a->cuts = a->shared ? a->shared->cuts : 0;
 }
@@ -307,12 +311,34 @@ static bool is_known_plain(const struct bpf_files *parent, const struct bpf_file
 	return its && !its->moved && !its->failed;
 }
 
+/* Another process may have a library mapped, which no list of programs says. */
+static bool is_program(pid_t pid, int fd)
+{
+	char path[32];
+	struct stat file, program;
+	snprintf(path, sizeof(path), "/proc/%d/exe", pid);
+	return !fstat(fd, &file) && !stat(path, &program) && file.st_dev == program.st_dev &&
+	       file.st_ino == program.st_ino;
+}
+
+/* A descriptor of the parent for the same file, which is probed in both by one link; < 0: none. */
+static int open_inherited(const struct bpf_files *parent, const struct bpf_file *file)
+{
+	const struct bpf_file *its = parent ? find_file(parent, file->dev, file->inode) : NULL;
+	for (unsigned i = 0; its && i < ATTACHERS; i++)
+		if (its->at[i].shared && its->at[i].file >= 0)
+			return fcntl(its->at[i].file, F_DUPFD_CLOEXEC, 0);
+	return -1;
+}
+
 static int begin_attachments(struct walk *w, const struct maps_entry *e, struct bpf_file *file)
 {
 	struct runtime_file in;
 	if (!file->moved && is_known_plain(w->scan->inherited, file))
 		return 0;
-	int fd = inspect_open(w->by->inspect, w->scan->pid, e);
+	int fd = file->moved ? -1 : open_inherited(w->scan->inherited, file);
+	if (fd < 0)
+		fd = inspect_open(w->by->inspect, w->scan->pid, e);
 	if (fd < 0)
 		return fd;
 	struct attach_file of = {.fd = fd, .map = e, .what = &in};
@@ -331,6 +357,7 @@ static int begin_attachments(struct walk *w, const struct maps_entry *e, struct 
 		w->by->env.missed |= absent;
 		if (absent)
 			continue;
+		of.is_program = of.is_program || is_program(process.pid, fd);
 		err = attachment_begin(&w->by->links, &w->by->env, attachers[i], &process, &of,
 				       &file->at[i]);
 		w->files->attached[i] += !err;
@@ -455,15 +482,17 @@ static void update(struct walk *w, struct bpf_file *file)
 				    a->by->name, strerror(-n));
 		if (n > 0)
 			w->scan->sites += n;
+		uint64_t missed =
+			n > 0 ? attachment_missed(env, a, w->scan, file->unwatched_ns) : 0;
 		/* It may have mapped one while it was attached to. */
-		if (n && a->by && a->by->in_rings && !w->files->has_ring && !w->scan->is_held)
+		if ((n < 0 || missed) && a->by->in_rings && !w->files->has_ring &&
+		    !w->scan->is_held)
 			memory_reader_maps(w->by->env.plan->memory, w->scan->pid, MAPS_TRACED,
 					   find_ring, w->files);
 		bool in_ring = a->by && (a->left_alone || (n && is_in_ring(w->by, w->files, a)));
 		w->scan->in_ring |= in_ring && file->unwatched_ns;
 		if (n > 0 && !a->by->samples && !is_in_ring(w->by, w->files, a))
-			note_missed(w->scan, attachment_missed(env, a, w->scan, file->unwatched_ns),
-				    shared_from(env, a, w->scan));
+			note_missed(w->scan, missed, shared_from(env, a, w->scan));
 		seen |= n > 0 || (a->by && a->left_alone);
 	}
 	if (seen)

@@ -11,6 +11,7 @@
 #define MAX_FOREIGN_PER_S   10000
 #define MAX_EXCLUSIVE_PER_S 100 /* where they are not known to be others */
 #define CHECK_FOREIGN_NS    1000000000ull
+#define CHECK_EXCLUSIVE_NS  100000000ull
 
 void bpf_links_drop(struct attach_env *env, const struct attacher *by, struct attach_plan *plan)
 {
@@ -150,6 +151,12 @@ struct bpf_shared *bpf_links_share(struct bpf_links *l, struct attach_env *env,
 	return sh;
 }
 
+bool bpf_links_knows(const struct bpf_links *l, const struct attacher *by, uint64_t dev,
+		     uint64_t inode)
+{
+	return find(l, by, dev, inode) != NULL;
+}
+
 void bpf_links_leave(struct bpf_links *l, struct attach_env *env, struct bpf_shared *sh)
 {
 	if (!--sh->users)
@@ -187,10 +194,10 @@ bool bpf_links_cover(const struct bpf_links *l, const struct attacher *by, uint6
 
 /* Untraced processes have hit a link `hits` times in this time. */
 static bool is_too_foreign(const struct attach_env *env, const struct bpf_shared *sh, uint64_t hits,
-			   uint64_t seconds)
+			   double seconds)
 {
-	uint64_t most = sh->by->exclusive ? MAX_EXCLUSIVE_PER_S : MAX_FOREIGN_PER_S;
-	if (hits > most * seconds)
+	double most = sh->by->exclusive ? MAX_EXCLUSIVE_PER_S : MAX_FOREIGN_PER_S;
+	if ((double)hits > most * seconds)
 		return true;
 	/* A child that was born while no slot was free is found later. */
 	return hits && sh->by->exclusive && env->is_ours &&
@@ -202,13 +209,14 @@ void bpf_links_check_foreign(struct bpf_links *l, struct attach_env *env, uint64
 	size_t at = 0;
 	for (struct bpf_shared *sh; (sh = ptrmap_next(&l->shared, &at));) {
 		uint64_t passed = now_ns - sh->checked_ns;
+		uint64_t period = sh->by->exclusive ? CHECK_EXCLUSIVE_NS : CHECK_FOREIGN_NS;
 		if (!sh->users && !bpf_links_check(l, env, &sh->link))
 			sh->cuts++;
-		if (sh->link.fd < 0 || passed < CHECK_FOREIGN_NS || !l->foreign)
+		if (sh->link.fd < 0 || passed < period || !l->foreign)
 			continue;
 		uint64_t n = l->foreign(l->ctx, sh->link.key);
 		bool many = (sh->checked_ns || sh->by->exclusive) &&
-			    is_too_foreign(env, sh, n - sh->foreign, passed / CHECK_FOREIGN_NS);
+			    is_too_foreign(env, sh, n - sh->foreign, (double)passed / 1e9);
 		sh->foreign = n;
 		sh->checked_ns = now_ns;
 		if (!many)

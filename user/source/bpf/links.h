@@ -80,6 +80,9 @@ void bpf_links_check_foreign(struct bpf_links *l, struct attach_env *env, uint64
  * NULL: the file is not shared any more, or no memory. */
 struct bpf_shared *bpf_links_share(struct bpf_links *l, struct attach_env *env,
 				   const struct attacher *by, uint64_t dev, uint64_t inode);
+/* True if a file was shared, also if it is not any more. */
+bool bpf_links_knows(const struct bpf_links *l, const struct attacher *by, uint64_t dev,
+		     uint64_t inode);
 /* Removes a user. */
 void bpf_links_leave(struct bpf_links *l, struct attach_env *env, struct bpf_shared *sh);
 void bpf_links_close_shared(struct bpf_links *l, struct attach_env *env); /* when no user is left */
