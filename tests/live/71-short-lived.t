@@ -71,4 +71,9 @@ is "$(tail -1 "$TMP/out")" "status 0" "a shell gets its child's status"
 is "$(tail -1 "$TMP/out")" "status 143" "and its signal"
 "$O/ebtrace" -q -f ndjson -o "$TMP/t" -- "$O/tests/prog/debugger" "$EXE" 1 20 >"$TMP/out" 2>/dev/null
 is "$? $(tail -1 "$TMP/out")" "0 debugged to its end: 0" "a debugger in the tree works"
+
+# 100 with their rings on, some of which have ended before they are looked into.
+"$O/ebtrace" -f ndjson -o "$TMP/many" -- sh -c "for i in \$(seq 100); do '$EXE' 1 1 >/dev/null; done" 2>"$TMP/err"
+is "$? $(grep -c 'does not record which release' "$TMP/err")" "0 0" "the release of a ring is known, also of a program that has ended" ||
+	diag "$(grep -m1 'does not record' "$TMP/err")"
 done_testing

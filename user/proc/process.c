@@ -292,6 +292,13 @@ int process_each(int (*fn)(pid_t pid, void *ctx), void *ctx)
 	return err;
 }
 
+bool process_has_mappings(pid_t pid)
+{
+	char path[32], byte;
+	snprintf(path, sizeof(path), "/proc/%d/exe", pid);
+	return readlink(path, &byte, sizeof(byte)) >= 0 || errno == EACCES;
+}
+
 struct executing {
 	uint64_t dev, inode;
 	int (*fn)(pid_t pid, void *ctx);

@@ -71,6 +71,8 @@ void process_read_status(pid_t pid, struct process_status *ret);
  * pid, and by an open pidfd. */
 bool process_has_ended(pid_t pid);
 bool process_pidfd_has_ended(int pidfd);
+/* False: it has ended, or is about to: what it had mapped is gone already. */
+bool process_has_mappings(pid_t pid);
 
 /* Its pid in its own pid namespace; `pid` if that cannot be read. */
 pid_t process_inner_pid(pid_t pid);

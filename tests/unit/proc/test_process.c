@@ -164,9 +164,23 @@ static void test_births(void)
 	ok(process_births_any(&births), "and at the call behind that, too");
 }
 
+static void test_mappings(void)
+{
+	siginfo_t si;
+	pid_t pid = fork();
+	if (!pid)
+		_exit(0);
+	ok(process_has_mappings(getpid()), "a process that runs has mappings");
+	waitid(P_PID, (id_t)pid, &si, WEXITED | WNOWAIT);
+	ok(!process_has_mappings(pid), "one that has ended has none, also before it is waited for");
+	waitpid(pid, NULL, 0);
+	ok(!process_has_mappings(pid), "nor has one that is gone");
+}
+
 int main(void)
 {
 	test_count();
+	test_mappings();
 	test_size();
 	test_births();
 	test_inner_pid();

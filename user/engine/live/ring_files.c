@@ -243,7 +243,7 @@ static int open_ring(struct ring_files *r, int fd, const char *name, struct trac
 	struct ebt_cursor *c;
 	uint32_t process = p ? p->process : PROCESS_UNKNOWN;
 	/* One that ended before it was inspected most likely has the runtime of its relatives. */
-	bool inspected = p && (p->runtime.language || traced_runs(p));
+	bool inspected = p && (p->runtime.language || process_has_mappings(p->pid));
 	struct runtime_version runtime = inspected ? p->runtime : r->runtime;
 	if (p && ringfile_is_being_written(fd, versions_traits(runtime).nameless_rings)) {
 		snprintf(r->reason, sizeof(r->reason), "%s: its header is being written", name);
