@@ -153,7 +153,8 @@ static bool is_shareable(const void *state)
 	const struct file_markers *of = state;
 	const struct probe_plan *p = of->env->plan;
 	bool of_ours = p->hold && of->is_program && p->yield == PROBE_EVENTS && !p->allocs_only &&
-		       !p->budgeted && of->env->last_key < EBT_SHARED_KEYS - 1;
+		       !p->budgeted && p->ring_request != RING_REQUEST_ALWAYS &&
+		       of->env->last_key < EBT_SHARED_KEYS - 1;
 	return p->everyone || of_ours;
 }
 
