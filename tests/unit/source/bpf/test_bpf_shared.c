@@ -154,8 +154,13 @@ static void test_exclusive(void)
 	bpf_links_check_foreign(&l, &env, 6000000000ull);
 	ok(sh && sh->link.fd >= 0, "without a hit nobody pays");
 	hits++;
-	bpf_links_check_foreign(&l, &env, 7000000000ull);
+	bpf_links_check_foreign(&l, &env, 6099999999ull);
+	ok(sh && sh->link.fd >= 0, "hits are counted ten times a second");
+	bpf_links_check_foreign(&l, &env, 6100000000ull);
 	ok(sh && sh->link.fd < 0, "the first hit of another process ends it");
+	ok(bpf_links_knows(&l, &alone, 1, 2) && bpf_links_knows(&l, &alone, 1, 1) &&
+		   !bpf_links_knows(&l, &alone, 1, 3) && !bpf_links_knows(&l, &by, 1, 2),
+	   "what was shared, or was not to be, stays known");
 	bpf_links_close_shared(&l, &env);
 }
 
