@@ -40,10 +40,14 @@ struct {
 /* Set before load: stacks are kept where a thread leaves its CPU in a pause, and nowhere else. */
 const volatile uint32_t ebt_offcpu_in_pauses __weak = 0;
 
+static __always_inline struct sched_thread *threads_of_pause(struct task_struct *task)
+{
+	return ebt_offcpu_in_pauses ? bpf_task_storage_get(&ebt_threads, task, 0, 0) : 0;
+}
+
 static __always_inline void threads_enter_pause(struct task_struct *task)
 {
-	struct sched_thread *t =
-		ebt_offcpu_in_pauses ? bpf_task_storage_get(&ebt_threads, task, 0, 0) : 0;
+	struct sched_thread *t = threads_of_pause(task);
 	if (t)
 		t->pauses++;
 }
@@ -51,8 +55,7 @@ static __always_inline void threads_enter_pause(struct task_struct *task)
 /* The thread may have been in its pause already when it was first known. */
 static __always_inline void threads_leave_pause(struct task_struct *task)
 {
-	struct sched_thread *t =
-		ebt_offcpu_in_pauses ? bpf_task_storage_get(&ebt_threads, task, 0, 0) : 0;
+	struct sched_thread *t = threads_of_pause(task);
 	if (t && t->pauses)
 		t->pauses--;
 }

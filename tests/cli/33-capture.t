@@ -149,7 +149,7 @@ children+=($tracer)
 has_block() { [ "$(stat -c %s "$TMP/run.ebt.part" 2>/dev/null || echo 0)" -gt 100 ]; }
 wait_for has_block
 ok $? "a block is written while the program runs"
-kill "$(pgrep -P $tracer)" # its child, which would live on
+kill "$(pgrep -x -P $tracer minigc)" # its child, which would live on
 kill -9 $tracer
 wait $tracer 2>/dev/null
 "$O/ebtrace" -f ndjson "$TMP/run.ebt.part" >"$TMP/out" 2>"$TMP/err"
