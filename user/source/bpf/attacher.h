@@ -97,7 +97,7 @@ struct attach_file {
 	int fd; /* open until the first plan(); for an attacher that `changes`, until end() */
 	const struct maps_entry *map;
 	const struct runtime_file *what;
-	bool is_program; /* which the process runs: others have it mapped only if they run it, too */
+	bool is_program; /* which the process runs: only those that run it have it mapped */
 };
 
 struct attach_plan {
