@@ -146,15 +146,16 @@ static const struct marker *wanted_marker(const struct file_markers *of, bool sh
 /*
  * The kernel sets the semaphores of all processes that run the file, and of those that come: where
  * not all are traced, of a program that we start, for which a link a child would cost more than all
- * that it does.
+ * that it does. Not where a marker asks for the ring: one that is not traced would be asked, too.
  */
 static bool is_shareable(const void *state)
 {
 	const struct file_markers *of = state;
 	const struct probe_plan *p = of->env->plan;
+	bool asks = p->ring_request == RING_REQUEST_ALWAYS ||
+		    (p->ring_request == RING_REQUEST_AUTO && !p->own_ring_ns);
 	bool of_ours = p->hold && of->is_program && p->yield == PROBE_EVENTS && !p->allocs_only &&
-		       !p->budgeted && p->ring_request != RING_REQUEST_ALWAYS &&
-		       of->env->last_key < EBT_SHARED_KEYS - 1;
+		       !p->budgeted && !asks && of->env->last_key < EBT_SHARED_KEYS - 1;
 	return p->everyone || of_ours;
 }
 
