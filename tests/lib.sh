@@ -77,7 +77,35 @@ same_file() {
 	fi
 }
 
+# has_status WANTED STATUS WHAT: the test fails if a status is another one than those of the pattern WANTED. What a
+# subshell finds so counts as well, wherever its output goes.
+has_status() {
+	# shellcheck disable=SC2053
+	[[ $2 == $1 ]] || echo "$3 ended with status $2, expected $1" >>"$TMP/.ended"
+	return "$2"
+}
+# ends_with WANTED CMD...: CMD's status is its own, and the test fails if it is not WANTED. For what is run for its
+# output, and for programs that could crash when all is written.
+ends_with() {
+	local wanted=$1
+	shift
+	"$@"
+	has_status "$wanted" $? "$*"
+}
+# end_well PID...: waits for tracers, each of which must end with status 0.
+end_well() {
+	local pid
+	for pid; do
+		wait "$pid"
+		has_status 0 $? "tracer $pid"
+	done
+}
+
 done_testing() {
+	if [ -s "$TMP/.ended" ]; then
+		diag "$(cat "$TMP/.ended")"
+		tap_failed=1
+	fi
 	echo "1..$tap_n"
 	exit $tap_failed
 }

@@ -73,8 +73,8 @@ convert deep ndjson --max-stack 9
 is "$(innermost "$TMP/deep.ndjson.out")" "$(cat "$TMP/ten")" "--max-stack 9 has the nine innermost of them"
 
 # A capture has all that fits a block.
-"$O/ebtrace" -q "$TMP/deep.ebt" -f text -o "$TMP/a"
-"$O/ebtrace" -q "$TMP/deep.ebt.out" -f text -o "$TMP/b"
+ends_with 0 "$O/ebtrace" -q "$TMP/deep.ebt" -f text -o "$TMP/a"
+ends_with 0 "$O/ebtrace" -q "$TMP/deep.ebt.out" -f text -o "$TMP/b"
 same_file "$TMP/b" "$TMP/a" "a capture of a capture has the whole stacks, too"
 is "$("$O/ebtrace" -q "$TMP/stacks.ebt.out" -f ndjson --max-stack 0 | jq -c 'select(.kind == "begin") |
 	[.stack[0], (.stack | length > 10000)]' | sort -u)" '["(frames left out)",true]' \

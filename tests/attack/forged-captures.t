@@ -55,7 +55,7 @@ is "$(grep -c 'more names and processes' "$TMP/err")" 1 "and what is left out is
 "$forge" forks 300 >"$TMP/forks.ebt"
 for format in text chrome perfetto fxt; do
 	for i in 1 2 3; do
-		"$O/ebtrace" -q -f $format "$TMP/forks.ebt" -o "$TMP/$format.$i"
+		ends_with 0 "$O/ebtrace" -q -f $format "$TMP/forks.ebt" -o "$TMP/$format.$i"
 	done
 	cmp -s "$TMP/$format.1" "$TMP/$format.2" && cmp -s "$TMP/$format.1" "$TMP/$format.3"
 	ok $? "$format is the same from run to run"

@@ -77,7 +77,7 @@ children+=($!)
 exec {hold}>"$TMP/in"
 wait_for grep -qs ready "$TMP/ready"
 for command in trace info list; do
-	timeout 30 "$O/ebtrace" $command "$TMP/named" >"$TMP/out" 2>"$TMP/err"
+	ends_with 1 timeout 30 "$O/ebtrace" $command "$TMP/named" >"$TMP/out" 2>"$TMP/err"
 	grep -q "'$TMP/named'.*: $cause" "$TMP/err"
 	ok $? "$command names a leased file and the cause" || diag "$(cat "$TMP/err")"
 done

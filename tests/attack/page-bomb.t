@@ -24,7 +24,7 @@ trace 6000 $((1 << 25)) >"$TMP/bomb.pt"
 (
 	[ "${O##*/}" = build ] && ulimit -v 300000
 	timeout 200 "$O/ebtrace" pages --json - <"$TMP/bomb.pt" >"$TMP/pipe.json" 2>"$TMP/err" &&
-		timeout 200 "$O/ebtrace" pages --json "$TMP/bomb.pt" >"$TMP/json" 2>>"$TMP/err"
+		ends_with 0 timeout 200 "$O/ebtrace" pages --json "$TMP/bomb.pt" >"$TMP/json" 2>>"$TMP/err"
 )
 is $? 0 "events of 256 GiB are followed in 300 MB" || diag "$(cat "$TMP/err")"
 for from in json pipe.json; do
@@ -50,9 +50,9 @@ perl -e '
 	print pack("Q<*", @free, @boot);' >"$TMP/late.pt"
 for from in file pipe; do
 	if [ $from = file ]; then
-		"$O/ebtrace" pages --json "$TMP/late.pt" >"$TMP/json"
+		ends_with 0 "$O/ebtrace" pages --json "$TMP/late.pt" >"$TMP/json"
 	else
-		"$O/ebtrace" pages --json - <"$TMP/late.pt" >"$TMP/json"
+		ends_with 0 "$O/ebtrace" pages --json - <"$TMP/late.pt" >"$TMP/json"
 	fi
 	is "$(jq -c '[.damage.double_frees, .damage.double_allocs, .damage.scavenged_unseen_pages]' "$TMP/json")" "[0,0,0]" "whole chunks that were freed before their allocation is read are no violation: from a $from" ||
 		diag "$(jq -c . "$TMP/json")"

@@ -25,6 +25,7 @@ attached() {
 	wait $program
 	echo $? >"$TMP/$name.status"
 	wait $tracer
+	has_status "${WANTED:-0}" $? "$name: the tracer"
 }
 delivered() { grep -c '"kind":"begin".*"name":"minor"' "$TMP/$1"; }
 
@@ -37,7 +38,7 @@ done
 grep -q "seccomp filter: it is not asked for a ring.*--ring-request always" "$TMP/auto.log"
 ok $? "-v names the reason, and how to request one all the same"
 
-attached ring -- --mode ring
+WANTED=4 attached ring -- --mode ring
 is "$(cat "$TMP/ring.status")" 0 "--mode ring: it survives, too"
 attached thread thread --
 is "$(cat "$TMP/thread.status") $(delivered thread)" "0 1000" "one that has the filter in a single thread, too"

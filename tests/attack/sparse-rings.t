@@ -17,7 +17,7 @@ small stat --fail-on-loss "$TMP"/*.events >/dev/null 2>&1
 is $? 3 "--fail-on-loss minds it"
 
 # One file and room for all of it: nothing is lost.
-timeout 300 "$O/ebtrace" --buffer 1G -f ndjson "$TMP/1.events" >"$TMP/out" 2>"$TMP/err"
+ends_with 0 timeout 300 "$O/ebtrace" --buffer 1G -f ndjson "$TMP/1.events" >"$TMP/out" 2>"$TMP/err"
 is "$(grep -c '"kind":"counter"' "$TMP/out") $(tail -1 "$TMP/out" | jq -c '[.damaged, .lost_words]')" \
 	"4096 [4096,0]" "with memory every record is delivered, every ring's damage reported"
 rm "$TMP"/*.events

@@ -41,7 +41,7 @@ says
 ok $? "and said" || diag "$(cat "$TMP/err")"
 end_by INT -p $program --mode ring -d 1ms -f text
 is $STATUS 1 "a run that is over ends by the first SIGINT" || diag "$(cat "$TMP/err")"
-"$O/ebtrace" -q -p $program --mode ring -d 200ms -o "$TMP/some.ebt"
+ends_with 0 "$O/ebtrace" -q -p $program --mode ring -d 200ms -o "$TMP/some.ebt"
 for format in text ndjson chrome fxt perfetto; do
 	end_by TERM "$TMP/some.ebt" -f $format
 	[ $STATUS = 1 ] || [ $STATUS = 143 ]

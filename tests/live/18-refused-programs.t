@@ -85,9 +85,9 @@ why="this kernel's verifier refuses a program: refused by the test"
 
 # What this kernel does not have is missing as well.
 features() { jq -c '[.features[] | select(.state != "yes") | {(.name): .reason}] | add // {}' "$1"; }
-ebt "" info --kernel --json
+ends_with 0 ebt "" info --kernel --json
 features "$TMP/out" >"$TMP/always"
-"$O/ebtrace" info --kernel --json >"$TMP/without"
+ends_with 0 "$O/ebtrace" info --kernel --json >"$TMP/without"
 is "$(cat "$TMP/always")" "$(features "$TMP/without")" "what refuses nothing changes nothing"
 
 # missing PROGRAMS FEATURES: when these programs are refused these features are missing.
@@ -95,7 +95,7 @@ missing() {
 	local names
 	names=$(jq -rn --slurpfile always "$TMP/always" --arg names "$2" \
 		'[$names | split(" ")[] | select(in($always[0]) and . != "probe_links" | not)] | join(" ")')
-	ebt "$1" info --kernel --json
+	ends_with 0 ebt "$1" info --kernel --json
 	is "$(features "$TMP/out" | jq -r --slurpfile always "$TMP/always" \
 		'[to_entries[] | select(.value != $always[0][.key]).key] | sort | join(" ")')" \
 		"$names" "without $1 there is no $2, and all the rest" || diag "$(cat "$TMP/err")"

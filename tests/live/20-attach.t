@@ -150,7 +150,7 @@ exec 8>"$TMP/deep.in"
 wait_for grep -q -e 'attached to [1-9]' -e 'not watched for' "$TMP/deep.log" || diag "$(cat "$TMP/deep.log")"
 echo >&8
 exec 8>&-
-wait "$deep"
+end_well "$deep"
 threads_known deep
 
 # Children: those that are there already, those that come, and exec.
@@ -181,7 +181,7 @@ echo >&5
 wait_for grep -qs ready "$TMP/exec.err"
 wait_for reads "$family"
 echo >&6
-wait "$family"
+end_well "$family"
 exec 5>&- 6>&-
 count family
 cat "$TMP"/{child,later,exec}.counts >"$TMP/family.counts"

@@ -37,7 +37,7 @@ check_trace() { # name
 	local tracer=$!
 	wait_for grep -q '"begin"' "$TMP/$1.json"
 	kill "$pid"
-	wait "$tracer"
+	end_well "$tracer"
 	jq -es --argjson pid "$pid" '[.[] | select(.kind == "begin")] |
 		length > 0 and all(.[]; .tid == $pid and .name == "minor")' "$TMP/$1.json" >/dev/null
 	ok $? "$1: its events arrive, with their thread" || diag "$(tail -3 "$TMP/$1.err")"

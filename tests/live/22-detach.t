@@ -73,12 +73,12 @@ wait_for grep -q 'attached to 500' "$TMP/second.log"
 ok $? "a second tracer attaches to the same sites"
 say f >/dev/null
 kill -INT $first
-wait $first
+end_well $first
 until_state "500 500 0"
 ok $? "the first has ended: the second's sites stay"
 say f >/dev/null
 kill -INT $second
-wait $second
+end_well $second
 until_state "0 0 500"
 ok $? "both have ended: text and semaphore are as before"
 is "$(events first) $(events second)" "500 1000" "each tracer has seen all that happened while it was there"

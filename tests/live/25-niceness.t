@@ -30,7 +30,7 @@ is "$(of_tracer nice -n 5 "$O/ebtrace")" 5 "a niceness that the user has set sta
 is "$(of_tracer nice -n -3 "$O/ebtrace")" -3 "one below 0 too"
 
 # Large enough that it is not at its end when we look.
-"$O/ebtrace" -q -d 500ms -o "$TMP/one.ebt" -p $program
+ends_with 0 "$O/ebtrace" -q -d 500ms -o "$TMP/one.ebt" -p $program
 for ((i = 0; i < 64; i++)); do cat "$TMP/one.ebt"; done >"$TMP/all.ebt"
 mkfifo "$TMP/input"
 (exec 8>"$TMP/input"; cat "$TMP/one.ebt" >&8; sleep 20) &

@@ -38,7 +38,7 @@ done
 
 # Without -v there is one message as well, that of the totals.
 xz -dc tests/data/ocaml-5.3.0/c-user.events.xz >"$TMP/1.events"
-"$O/ebtrace" -q -f ndjson "$TMP/1.events" -o "$TMP/want"
+ends_with 0 "$O/ebtrace" -q -f ndjson "$TMP/1.events" -o "$TMP/want"
 run 2 "$O/ebtrace" -f ndjson "$TMP/1.events" -o "$TMP/got" >/dev/null
 same_file "$TMP/got" "$TMP/want" "a conversion with standard error closed is as it is without"
 (exec >&-; "$O/ebtrace" "$TMP/1.events" 2>"$TMP/err")

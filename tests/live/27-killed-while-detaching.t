@@ -61,17 +61,20 @@ attach() {
 ms() { sleep "$(printf 0.%03d $((RANDOM % ($2 - $1 + 1) + $1)))"; }
 
 sequence() {
+	local wanted=137
 	case $1 in
-	timeout) trace timeout 0.25 2>/dev/null & tracer=$! ;;
-	"INT, INT") attach; kill -INT $tracer; ms 1 4; kill -INT $tracer ;;
-	"INT, KILL") attach; kill -INT $tracer; ms 0 12; kill -KILL $tracer ;;
+	timeout) wanted=124; trace timeout 0.25 2>/dev/null & tracer=$! ;;
+	"INT, INT") wanted=0; attach; kill -INT $tracer; ms 1 4; kill -INT $tracer ;;
+	"INT, KILL") wanted="@(0|137)"; attach; kill -INT $tracer; ms 0 12; kill -KILL $tracer ;;
 	KILL) attach; kill -KILL $tracer ;;
 	"KILL at any time") trace 2>/dev/null & tracer=$!; ms 0 300; kill -KILL $tracer ;;
 	"KILL of the keeper too") attach; kill -KILL $tracer $(pgrep -P $tracer -x uprobe-links) ;;
 	"TERM, KILL while a ring is switched on")
+		wanted="@(0|137)"
 		begin "$program"; attach; say t >/dev/null; ms 0 150; kill -TERM $tracer; ms 0 12; kill -KILL $tracer ;;
 	esac 2>/dev/null
 	wait $tracer
+	has_status "$wanted" $? "$kind, $1: ebtrace"
 } 2>/dev/null
 
 runs() { # SEQUENCE TIMES

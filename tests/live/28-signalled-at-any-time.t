@@ -20,7 +20,7 @@ early --mode stream -f ndjson -o "$TMP/out"
 is "$? $(grep -c "attached to" "$TMP/err") $(tail -n 1 "$TMP/out" | grep -c '"summary"')" "0 0 1" \
 	"a signal that comes early ends the run, whose output is whole, before a process is attached to" ||
 	diag "$(cat "$TMP/err")"
-"$O/ebtrace" -v --mode stream -d 1ms -p $program -o /dev/null -f text 2>"$TMP/err"
+ends_with 0 "$O/ebtrace" -v --mode stream -d 1ms -p $program -o /dev/null -f text 2>"$TMP/err"
 grep -q "attached to" "$TMP/err"
 ok $? "which else it is" || diag "$(cat "$TMP/err")"
 

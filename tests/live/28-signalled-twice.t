@@ -22,7 +22,7 @@ clean=$(text)
 
 # All of them have begun by then, on a slow machine as well.
 begun_at=$SECONDS
-"$O/ebtrace" -q --mode stream -d 1ms -o /dev/null -f text -p $program
+ends_with 0 "$O/ebtrace" -q --mode stream -d 1ms -o /dev/null -f text -p $program
 ran_s=$((3 + RUNS * (SECONDS - begun_at)))
 
 for mode in ring stream; do

@@ -48,7 +48,7 @@ tracer=$!
 children+=("$tracer")
 wait_for test -s "$TMP/t.part"
 kill -INT $tracer
-wait $tracer
+end_well $tracer
 is "$(tail -1 "$TMP/t" | jq -r .kind)" summary "a signal finishes the file"
 # Children that nobody waits for, and one that has left the family.
 json --mode ring -o "$TMP/t" -- sh -c 'for i in 1 2 3 4 5 6 7 8; do sleep 0 & done; exec sleep 0.7' 2>/dev/null

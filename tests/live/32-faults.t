@@ -87,9 +87,9 @@ for mode in ring watermark stream; do
 	events_of "$TMP/left" >"$TMP/want"
 	events_of "$TMP/out" >"$TMP/got"
 	same_file "$TMP/got" "$TMP/want" "$mode: killed: every event up to then was delivered, once"
-	"$O/ebtrace" list -v | grep -qx "stale: $ring"
+	ends_with 0 "$O/ebtrace" list -v | grep -qx "stale: $ring"
 	ok $? "$mode: killed: list shows the file as stale"
-	"$O/ebtrace" list -v --prune | grep -qx "stale: $ring (removed)" && [ ! -e "$ring" ]
+	ends_with 0 "$O/ebtrace" list -v --prune | grep -qx "stale: $ring (removed)" && [ ! -e "$ring" ]
 	ok $? "$mode: killed: list --prune removes it"
 done
 
@@ -100,6 +100,7 @@ for mode in ring watermark stream; do
 	ebtrace=$(pgrep -P "$tracer" ebtrace)
 	kill -9 "$ebtrace"
 	wait "$tracer" 2>/dev/null
+	has_status 137 $? "a killed ebtrace"
 	rm -f "$TMP/out.part"
 	"$O/ebtrace" -q --mode $mode -f ndjson -d 300ms -p "$program" >"$TMP/out"
 	is "$? $(last_kind)" "0 summary" "$mode: after a killed ebtrace another one works, and -d ends it"
@@ -115,14 +116,15 @@ EBTRACE_DIR= XDG_RUNTIME_DIR=$TMP/run "$O/ebtrace" -q --mode ring -o "$TMP/out" 
 tracer=$!
 children+=("$tracer")
 wait_for eval '[ -n "$(ls "$TMP"/run/ebtrace-run-*/*.events 2>/dev/null)" ]'
-is "$(XDG_RUNTIME_DIR=$TMP/run "$O/ebtrace" list -v | grep -c "^stale: $TMP/run")" 0 \
+is "$(XDG_RUNTIME_DIR=$TMP/run ends_with 0 "$O/ebtrace" list -v | grep -c "^stale: $TMP/run")" 0 \
 	"the directory of a run is not stale while it lasts"
 program=$(pgrep -P "$tracer" minigc)
 kill -9 "$tracer"
 wait "$tracer" 2>/dev/null
+has_status 137 $? "a killed ebtrace"
 kill -9 "$program"
 tail --pid="$program" -f /dev/null
-is "$(XDG_RUNTIME_DIR=$TMP/run "$O/ebtrace" list -v --prune | grep -c "^stale: $TMP/run.*(removed)")" 2 \
+is "$(XDG_RUNTIME_DIR=$TMP/run ends_with 0 "$O/ebtrace" list -v --prune | grep -c "^stale: $TMP/run.*(removed)")" 2 \
 	"it is when its ebtrace was killed: list --prune removes it, with its ring"
 is "$(ls -A "$TMP/run")" "" "nothing is left of it"
 

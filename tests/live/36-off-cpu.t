@@ -13,7 +13,7 @@ prog=$O/tests/prog/offcpu
 blame() {
 	local name=$1
 	shift
-	timeout 300 "$O/ebtrace" trace --blame -f ndjson -o "$TMP/$name.ndjson" -- "$prog" "$TMP/file" "$@" \
+	ends_with 0 timeout 300 "$O/ebtrace" trace --blame -f ndjson -o "$TMP/$name.ndjson" -- "$prog" "$TMP/file" "$@" \
 		>"$TMP/$name.said" 2>"$TMP/$name.err"
 }
 
@@ -54,11 +54,11 @@ child=$(jq -r 'select(.change == "fork").child' "$TMP/child.ndjson")
 after=$(jq -s --argjson child "$child" '(map(.change == "exit" and .pid == $child) | index(true)) as $at
 	| [.[$at:][] | select(.kind == "offcpu" and .pid == $child)] | length' "$TMP/child.ndjson")
 is "$after" 0 "none comes after the end of its process"
-timeout 300 "$O/ebtrace" trace --blame --no-follow -f ndjson -o "$TMP/alone.ndjson" -- "$prog" "$TMP/file" child >"$TMP/out" 2>&1
+ends_with 0 timeout 300 "$O/ebtrace" trace --blame --no-follow -f ndjson -o "$TMP/alone.ndjson" -- "$prog" "$TMP/file" child >"$TMP/out" 2>&1
 is "$(jq -r 'select(.kind == "offcpu").pid' "$TMP/alone.ndjson" | sort -u | wc -l)" 1 "with --no-follow it is not traced"
 
 if unshare -p -f --mount-proc true 2>/dev/null; then
-	timeout 300 unshare -p -f --mount-proc "$O/ebtrace" trace --blame -f ndjson -o "$TMP/inside.ndjson" -- \
+	ends_with 0 timeout 300 unshare -p -f --mount-proc "$O/ebtrace" trace --blame -f ndjson -o "$TMP/inside.ndjson" -- \
 		"$prog" "$TMP/file" futex child >"$TMP/inside.said" 2>"$TMP/err"
 	is "$(compared inside)" ok \
 		"in another pid namespace threads have its numbers"
@@ -95,41 +95,41 @@ wait $program 2>/dev/null
 # Its main thread waits for the others all the time. On a busy machine a pause may be slow before it does.
 for try in 1 2 3 4 5; do
 	rm -rf "$TMP/slow" && mkdir "$TMP/slow"
-	timeout 300 "$O/ebtrace" trace --blame --trigger 'pause>6ms' --after 100ms --max 1 -o "$TMP/slow/run.ebt" -- \
+	ends_with 0 timeout 300 "$O/ebtrace" trace --blame --trigger 'pause>6ms' --after 100ms --max 1 -o "$TMP/slow/run.ebt" -- \
 		"$O/tests/prog/pauses" 100 >"$TMP/out" 2>"$TMP/err"
-	"$O/ebtrace" -q "$TMP/slow/run.1.ebt" -f ndjson -o "$TMP/slow.ndjson"
+	ends_with 0 "$O/ebtrace" -q "$TMP/slow/run.1.ebt" -f ndjson -o "$TMP/slow.ndjson"
 	jq -e -s 'any(.[]; .kind == "offcpu" and .open and .pid == .tid and .reason == "sleep")' "$TMP/slow.ndjson" >"$TMP/jq" && break
 done
 ok $? "a capture of a trigger has what is open at its span's end"
 
 # ---- every format ----
 
-timeout 300 "$O/ebtrace" trace --blame -o "$TMP/whole.ebt" -- "$prog" "$TMP/file" sleep futex >"$TMP/whole.said" 2>"$TMP/err"
-"$O/ebtrace" -q "$TMP/whole.ebt" -o "$TMP/whole.ndjson"
+ends_with 0 timeout 300 "$O/ebtrace" trace --blame -o "$TMP/whole.ebt" -- "$prog" "$TMP/file" sleep futex >"$TMP/whole.said" 2>"$TMP/err"
+ends_with 0 "$O/ebtrace" -q "$TMP/whole.ebt" -o "$TMP/whole.ndjson"
 is "$(compared whole)" ok "a capture has them"
 n=$(grep -c '"kind":"offcpu"' "$TMP/whole.ndjson")
 is "$("$O/ebtrace" "$TMP/whole.ebt" | grep -c ' offcpu duration=[0-9.]* [mun]*s reason=')" "$n" "text has them"
 is "$("$O/ebtrace" "$TMP/whole.ebt" -e offcpu -f ndjson | grep -c '"kind":"offcpu"')" "$n" "-e offcpu selects them"
 for limit in 1000000 2500000; do
-	"$O/ebtrace" "$TMP/whole.ebt" --min-duration "${limit}ns" -f ndjson | jq -c 'select(.kind == "offcpu")' >"$TMP/got"
+	ends_with 0 "$O/ebtrace" "$TMP/whole.ebt" --min-duration "${limit}ns" -f ndjson | jq -c 'select(.kind == "offcpu")' >"$TMP/got"
 	jq -c --argjson limit $limit 'select(.kind == "offcpu" and .duration_ns >= $limit)' "$TMP/whole.ndjson" >"$TMP/want"
 	same_file "$TMP/got" "$TMP/want" "--min-duration $limit: those that last so long"
 done
 is "$("$O/ebtrace" "$TMP/whole.ebt" -e '!offcpu' -f ndjson | grep -c '"kind":"offcpu"')" 0 "-e !offcpu excludes them"
 jq -r 'select(.kind == "offcpu") | "\(.tid) \(.reason) \(.ts - .duration_ns) \(.duration_ns)"' "$TMP/whole.ndjson" |
 	sort >"$TMP/want"
-"$O/ebtrace" -q "$TMP/whole.ebt" -f chrome -o "$TMP/chrome"
+ends_with 0 "$O/ebtrace" -q "$TMP/whole.ebt" -f chrome -o "$TMP/chrome"
 jq -r '(map(select(.name == "thread_name") | {key: "\(.tid)", value: .args.name}) | from_entries) as $row | .[]
 	| select(.ph == "X" and .cat == "offcpu")
 	| "\($row["\(.tid)"] | ltrimstr("off CPU (thread ") | rtrimstr(")")) \(.name) \(.ts * 1000 | round) \(.dur * 1000 | round)"' \
 	"$TMP/chrome" | sort >"$TMP/got"
 same_file "$TMP/got" "$TMP/want" "Chrome's JSON: complete events in a row of each thread"
-"$O/ebtrace" -q "$TMP/whole.ebt" -f fxt -o "$TMP/fxt"
+ends_with 0 "$O/ebtrace" -q "$TMP/whole.ebt" -f fxt -o "$TMP/fxt"
 "$O/tests/prog/fxt_dump" "$TMP/fxt" | awk -F'\t' '$5 == "offcpu"' | wc -l >"$TMP/got"
 echo "$n" >"$TMP/count"
 same_file "$TMP/got" "$TMP/count" "Fuchsia's format has as many"
 if command -v protoc >/dev/null; then
-	"$O/ebtrace" -q "$TMP/whole.ebt" -f perfetto -o "$TMP/trace"
+	ends_with 0 "$O/ebtrace" -q "$TMP/whole.ebt" -f perfetto -o "$TMP/trace"
 	protoc -I tests/perfetto --decode=perfetto.protos.Trace tests/perfetto/trace.proto <"$TMP/trace" |
 		perl tests/perfetto/trace.pl >"$TMP/events"
 	is "$(grep -c '^!' "$TMP/events")" 0 "the Perfetto trace keeps the rules"

@@ -11,7 +11,7 @@ prog=$O/tests/prog/blamed
 # said: step tid begin end switches wait off syscall waker
 record() {
 	stolen=$(stolen_ns)
-	timeout 300 "$O/ebtrace" stat --blame --json -o "$TMP/$1.json" -- "$prog" "$TMP/file" "$1" >"$TMP/$1.said" 2>"$TMP/$1.err"
+	ends_with 0 timeout 300 "$O/ebtrace" stat --blame --json -o "$TMP/$1.json" -- "$prog" "$TMP/file" "$1" >"$TMP/$1.said" 2>"$TMP/$1.err"
 }
 blame() {
 	record "$1"
@@ -101,7 +101,7 @@ ok $? "one that is late because it was busy is told from one that slept" || jq -
 # faults STEP FILTER NAME: of the step's pause and the thread's own account of its page faults
 faults() {
 	local step=$1 minor
-	timeout 300 "$O/ebtrace" stat --blame=faults --json -o "$TMP/faults.json" -- "$prog" "$TMP/file" "$step" >"$TMP/faults.said" 2>"$TMP/faults.err"
+	ends_with 0 timeout 300 "$O/ebtrace" stat --blame=faults --json -o "$TMP/faults.json" -- "$prog" "$TMP/file" "$step" >"$TMP/faults.said" 2>"$TMP/faults.err"
 	minor=$(awk -v step="$step" '$1 == step { print $12 }' "$TMP/faults.said")
 	jq -e --argjson minor "${minor:-0}" '.blame.longest[0] | .ns == ([.parts_ns[]] | add) and .counted.fault_ns >= .parts_ns.page_fault_cpu
 		and ('"$2"')' "$TMP/faults.json" >"$TMP/jq"
@@ -121,21 +121,21 @@ faults fault '.counted.major_faults > 100 and .parts_ns.page_fault > 0 and .part
 faults guard '.parts_ns.sleep > 60000000 and .parts_ns.page_fault_cpu < (.parts_ns.cpu + .parts_ns.page_fault_cpu) / 100' \
 	"a fault that fails is not timed, nor is the handler of its signal"
 cp "$TMP/faults.json" "$TMP/guard.json"
-timeout 300 "$O/ebtrace" trace --blame=faults --mode stream -f ndjson -o "$TMP/faults.ndjson" -- "$prog" "$TMP/file" touch >"$TMP/said" 2>"$TMP/err"
+ends_with 0 timeout 300 "$O/ebtrace" trace --blame=faults --mode stream -f ndjson -o "$TMP/faults.ndjson" -- "$prog" "$TMP/file" touch >"$TMP/said" 2>"$TMP/err"
 is "$(jq -s '[.[] | select(.kind == "pause")] | length == 1 and all(.page_fault_cpu_ns > 0
 	and ([to_entries[] | select(.key | test("^(cpu|page_fault_cpu|run_queue|unknown)_ns$")).value] | add) == .duration_ns)' "$TMP/faults.ndjson")" true \
 	"trace has it as an argument of the pause" || jq -c 'select(.kind == "pause")' "$TMP/faults.ndjson"
 "$O/ebtrace" stat --blame=faults --mode ring -- "$prog" "$TMP/file" touch >"$TMP/said" 2>"$TMP/err"
 is $? 2 "where no probe stands at pauses it is refused" || cat "$TMP/err"
 
-"$O/ebtrace" stat --json-schema >"$TMP/schema"
+ends_with 0 "$O/ebtrace" stat --json-schema >"$TMP/schema"
 wrong=$(jq -r --slurpfile s "$TMP/schema" '$s[0] as $schema | ('"$(grep -v '^#' tests/stat-schema.jq)"')' \
 	"$TMP/barrier.json" "$TMP/futex.json" "$TMP/guard.json" 2>&1)
 is "$wrong" "" "the JSON is valid by its schema"
 
 # ---- of a pause that lasts ----
 
-timeout 300 "$O/ebtrace" stat --blame --json --interval 100ms -o "$TMP/hold.json" -- "$prog" "$TMP/file" hold >"$TMP/said" 2>"$TMP/err"
+ends_with 0 timeout 300 "$O/ebtrace" stat --blame --json --interval 100ms -o "$TMP/hold.json" -- "$prog" "$TMP/file" hold >"$TMP/said" 2>"$TMP/err"
 jq -c '.open | values' "$TMP/hold.json" >"$TMP/open"
 tail -1 "$TMP/hold.json" >"$TMP/held.json"
 jq -e -s 'length > 3 and (map(.begin_ns) | unique | length == 1) and map(.ns) == (map(.ns) | sort)' "$TMP/open" >"$TMP/jq"
@@ -154,35 +154,35 @@ is "$wrong" "" "the JSON of intervals is valid by its schema"
 
 # ---- what it costs ----
 
-"$O/ebtrace" stat --blame --json -o "$TMP/own.json" -- "$O/tests/prog/minigc" -q -t 2 -n 20000 -c /dev/null 2>"$TMP/err"
+ends_with 0 "$O/ebtrace" stat --blame --json -o "$TMP/own.json" -- "$O/tests/prog/minigc" -q -t 2 -n 20000 -c /dev/null 2>"$TMP/err"
 is "$(jq -r '.source, (.blame | .pauses > 10 and .parts_ns.unknown < .pause_ns / 100)' "$TMP/own.json" | paste -sd' ')" "ring+bpf true" \
 	"of our own probes events come from the rings, without a trap, and yet it is known whose they are"
-"$O/ebtrace" stat --blame --stack --json -o "$TMP/own.json" -- "$O/tests/prog/minigc" -q -t 2 -n 20000 -c /dev/null 2>"$TMP/err"
+ends_with 0 "$O/ebtrace" stat --blame --stack --json -o "$TMP/own.json" -- "$O/tests/prog/minigc" -q -t 2 -n 20000 -c /dev/null 2>"$TMP/err"
 is "$(jq -r '.source, (.blame.longest | all(.stack != []))' "$TMP/own.json" | paste -sd' ')" "bpf true" "but through probes for stacks"
 
 # ---- with a limit ----
 
 # One of the two sleeps 2 ms at a time, for 80 ms; on a busy machine it is kept from a CPU for longer than that.
-timeout 300 "$O/ebtrace" trace --blame --mode probes --min-duration 30ms -f ndjson -o "$TMP/limit.ndjson" -- "$prog" "$TMP/file" sleep hold >"$TMP/said" 2>"$TMP/err"
+ends_with 0 timeout 300 "$O/ebtrace" trace --blame --mode probes --min-duration 30ms -f ndjson -o "$TMP/limit.ndjson" -- "$prog" "$TMP/file" sleep hold >"$TMP/said" 2>"$TMP/err"
 jq -e -s '[.[] | select(.kind == "offcpu")] | length > 0 and all(.duration_ns >= 30000000)' "$TMP/limit.ndjson" >"$TMP/jq"
 ok $? "--min-duration shows the long intervals"
 jq -e -s '[.[] | select(.kind == "pause")] | length == 2 and all(.sleep_ns > 70000000)' "$TMP/limit.ndjson" >"$TMP/jq"
 ok $? "and pauses are made of the short ones, too" || jq -c 'select(.kind == "pause" or .kind == "offcpu")' "$TMP/limit.ndjson"
-timeout 60 "$O/ebtrace" trace --blame --mode probes -e pause -f ndjson -o "$TMP/alone.ndjson" -- "$prog" "$TMP/file" sleep hold >"$TMP/said" 2>"$TMP/err"
+ends_with 0 timeout 60 "$O/ebtrace" trace --blame --mode probes -e pause -f ndjson -o "$TMP/alone.ndjson" -- "$prog" "$TMP/file" sleep hold >"$TMP/said" 2>"$TMP/err"
 jq -e -s '(map(select(.kind == "pause")) | length == 2 and all(.sleep_ns > 70000000))
 	and ((map(.kind) | unique) - ["header", "pause", "process", "lost", "summary"] == []) and .[-1].events == 2' "$TMP/alone.ndjson" >"$TMP/jq"
 ok $? "-e pause shows pauses alone, which are made of what is not shown" || cut -c1-200 "$TMP/alone.ndjson"
 
 # ---- of a capture, and without privilege ----
 
-timeout 300 "$O/ebtrace" trace --blame --mode probes -o "$TMP/run.ebt" -- "$prog" "$TMP/file" sleep futex >"$TMP/said" 2>"$TMP/err"
-"$O/ebtrace" stat --blame --json "$TMP/run.ebt" >"$TMP/capture.json"
+ends_with 0 timeout 300 "$O/ebtrace" trace --blame --mode probes -o "$TMP/run.ebt" -- "$prog" "$TMP/file" sleep futex >"$TMP/said" 2>"$TMP/err"
+ends_with 0 "$O/ebtrace" stat --blame --json "$TMP/run.ebt" >"$TMP/capture.json"
 jq -e '.blame | .known and (.parts_ns.sleep > 50000000) and (.parts_ns.futex > 5000000) and .parts_ns.unknown < .pause_ns / 100' \
 	"$TMP/capture.json" >"$TMP/jq"
 ok $? "a capture has what a pause was made of" || jq -c .blame "$TMP/capture.json"
 # ---- as events ----
 
-"$O/ebtrace" -q "$TMP/run.ebt" -e pause -f ndjson | grep '"kind":"pause"' >"$TMP/pauses"
+ends_with 0 "$O/ebtrace" -q "$TMP/run.ebt" -e pause -f ndjson | grep '"kind":"pause"' >"$TMP/pauses"
 is "$(jq -r --slurpfile report "$TMP/capture.json" -s 'length == $report[0].blame.pauses' "$TMP/pauses")" true \
 	"trace --blame has an event for each pause"
 is "$(jq -r 'select(.duration_ns != ([to_entries[] | select(.key | test("^(cpu|page_fault_cpu|run_queue|domain|futex|io|memory|sleep|other_call|page_fault|stopped|unknown)_ns$")).value] | add)) | "\(.ts) does not add up"' "$TMP/pauses")" "" \
@@ -191,11 +191,11 @@ is "$(jq -s 'map(.futex_ns // 0) | add' "$TMP/pauses")" "$(jq .blame.parts_ns.fu
 n=$(wc -l <"$TMP/pauses")
 is "$("$O/ebtrace" -q "$TMP/run.ebt" -e pause | grep -c ' pause phase=major duration=')" "$n" "text has them"
 is "$("$O/ebtrace" -q "$TMP/run.ebt" -e pause -f chrome | jq '[.[] | select(.args.futex_ns or .args.sleep_ns)] | length')" "$n" "so has Chrome's JSON, with arguments"
-"$O/ebtrace" -q "$TMP/run.ebt" -e pause -f fxt -o "$TMP/fxt"
+ends_with 0 "$O/ebtrace" -q "$TMP/run.ebt" -e pause -f fxt -o "$TMP/fxt"
 "$O/tests/prog/fxt_dump" "$TMP/fxt" | grep -q futex_ns
 ok $? "so has Fuchsia's format"
 if command -v protoc >/dev/null; then
-	"$O/ebtrace" -q "$TMP/run.ebt" -e pause -f perfetto | protoc -I tests/perfetto --decode=perfetto.protos.Trace \
+	ends_with 0 "$O/ebtrace" -q "$TMP/run.ebt" -e pause -f perfetto | protoc -I tests/perfetto --decode=perfetto.protos.Trace \
 		tests/perfetto/trace.proto >"$TMP/perfetto"
 	is "$(grep -c 'name: "\(sleep\|futex\)_ns"' "$TMP/perfetto")" 2 "and Perfetto's"
 fi

@@ -19,7 +19,7 @@ adds_up() {
 # said: step tid begin end switches wait off syscall waker
 record() {
 	stolen=$(stolen_ns)
-	timeout 300 "$O/ebtrace" spans --json -o "$TMP/$1.json" -- "$steps" "$TMP/file" "$1" >"$TMP/$1.said" 2>"$TMP/$1.err"
+	ends_with 0 timeout 300 "$O/ebtrace" spans --json -o "$TMP/$1.json" -- "$steps" "$TMP/file" "$1" >"$TMP/$1.said" 2>"$TMP/$1.err"
 }
 # share_is STEP PART TRUTH STOLEN: as in 37-blame.t: within 1 % of the span, and 50 us a switch where it is blocked.
 share_is() {
@@ -93,7 +93,7 @@ jq -e '.spans[] | select(.name == "work") | ([.parts[] | select(.part == "blocke
 ok $? "which sleep as long as they were told, at least"
 
 # A recording, twice, and a run that is recorded and reported at once.
-"$O/ebtrace" --blame -q -o "$TMP/run.ebt" -- "$prog" mixed threads >"$TMP/run.said" 2>"$TMP/err"
+ends_with 0 "$O/ebtrace" --blame -q -o "$TMP/run.ebt" -- "$prog" mixed threads >"$TMP/run.said" 2>"$TMP/err"
 for i in 1 2; do "$O/ebtrace" spans --json --top 20 "$TMP/run.ebt" >"$TMP/run.$i"; done
 same_file "$TMP/run.1" "$TMP/run.2" "the same capture gives the same report"
 is "$(adds_up "$TMP/run.1")" "" "parts of a capture add up"
@@ -111,10 +111,10 @@ report=$!
 children+=("$report")
 sleep 2
 echo >"$TMP/go"
-wait $tracer
+end_well $tracer
 wait $report
 is $? 0 "a process is reported live" || diag "$(cat "$TMP/live.log")"
-"$O/ebtrace" spans --json --top 20 "$TMP/both.ebt" >"$TMP/both.again"
+ends_with 0 "$O/ebtrace" spans --json --top 20 "$TMP/both.ebt" >"$TMP/both.again"
 # When threads ran each of the two tracers records itself.
 of_ring() { jq -c '[.spans[] | [.name, .count, .total_ns, .p50_ns, .p99_ns, .max_ns, [.parts[] | select(.part == "collected") | [.of, .ns]],
 	.not_ended, .open_at_end]] , [.slowest[] | [.name, .begin_ns, .ns, .tid]]' "$1"; }
@@ -175,7 +175,7 @@ ok $? "spans of a program, as text" || diag "$(cat "$TMP/typed")"
 # shellcheck disable=SC2046
 "$prog" threads $(yes mixed | head -n $((3 * SLOWNESS))) &
 children+=($!)
-"$O/ebtrace" spans 'req*' -p $! -d 10s >"$TMP/typed" 2>"$TMP/err"
+ends_with 0 "$O/ebtrace" spans 'req*' -p $! -d 10s >"$TMP/typed" 2>"$TMP/err"
 grep -q '^  request ' "$TMP/typed" && ! grep -q '^  work ' "$TMP/typed"
 ok $? "spans of a name of a process, for a time" || diag "$(cat "$TMP/typed" "$TMP/err")"
 mkfifo "$TMP/hangs.in"
@@ -195,8 +195,8 @@ echo x >&"$to"
 wait_for eval "tail -1 '$TMP/hangs' | grep -q ' 0 open, 0 hung\$'"
 ok $? "and no more when it has ended" || diag "$(tail -5 "$TMP/hangs")"
 exec {to}>&-
-wait $tracer
+end_well $tracer
 is "$(grep -c 'operands:query' "$TMP/hangs")" 0 "names that no pattern matches are in none"
-"$O/ebtrace" spans --top 20 "$TMP/run.ebt" >"$TMP/typed" 2>"$TMP/err"
+ends_with 0 "$O/ebtrace" spans --top 20 "$TMP/run.ebt" >"$TMP/typed" 2>"$TMP/err"
 is "$(grep -c '^    .* at .* s, .*, process ' "$TMP/typed")" 20 "the 20 slowest of a recording"
 done_testing

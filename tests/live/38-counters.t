@@ -30,7 +30,8 @@ wait_for grep -sq paused "$TMP/out"
 attach counters counters
 sleep 0.5
 go
-wait "$PID" "${tracers[@]}"
+wait "$PID"
+end_well "${tracers[@]}"
 is "$(number counters '[.total.pauses.count, .total.pauses.cut.start, .total.unmatched_ends]')" '[3,1,0]' \
 	'a pause that had begun is cut, and its phases are no pauses'
 is "$(number counters '.total.pauses.cut.longest_ns > .total.elapsed_ns * 0.9')" true 'it lasted since the begin of the run'
@@ -42,7 +43,7 @@ sleep 2
 kill -9 "$PID"
 wait "$PID" 2>/dev/null
 exec 9>&-
-wait "${tracers[@]}"
+end_well "${tracers[@]}"
 is "$(number counters '[.total.phases[] | select(.name == "major_mark") | .count > 10]')" '[true]' \
 	'a process that is killed keeps its numbers'
 
@@ -54,12 +55,12 @@ check_same 'two tracers that count' 300
 start "$prog/minigc" -w -t 2 -s 3 -r 4000
 attach counters counters -d 1500ms
 go
-wait "${tracers[@]}"
+end_well "${tracers[@]}"
 is "$(number counters '[.total.pauses.count > 20, .total.lost.events]')" '[true,0]' 'a run that ends before its process'
 wait "$PID"
 
 # Each process is counted whole, or was not watched from its begin. In an emulated guest children live for longer.
-"$O/ebtrace" stat --json --mode counters -o "$TMP/brood.json" -- "$prog/brood" 200 25 20 4 wait /dev/null \
+ends_with 0 "$O/ebtrace" stat --json --mode counters -o "$TMP/brood.json" -- "$prog/brood" 200 25 20 4 wait /dev/null \
 	$(((SLOWNESS - 1) * 100)) </dev/null 2>"$TMP/err"
 all=$((221 * 25))
 is "$(number brood "[.total.pauses.count == $all or .total.lost.unwatched_ns > 0, .total.pauses.count <= $all,
@@ -67,19 +68,20 @@ is "$(number brood "[.total.pauses.count == $all or .total.lost.unwatched_ns > 0
 	diag "$(number brood '[.total.pauses, .total.lost]')" "$(head -5 "$TMP/err")"
 
 # Threads that have ended leave their numbers, and no lane.
-"$O/ebtrace" stat --json --mode counters -o "$TMP/threads.json" -- "$prog/many_pauses" 8 2500 >"$TMP/out" 2>&1
+ends_with 0 "$O/ebtrace" stat --json --mode counters -o "$TMP/threads.json" -- "$prog/many_pauses" 8 2500 >"$TMP/out" 2>&1
 pauses=$(grep -ohE '^[0-9]+' "$TMP/out" | head -1)
 is "$(number threads .total.pauses.count)" "$pauses" 'eight threads' || diag "$(head -3 "$TMP/out")"
 
 start "$prog/minigc" -w -t 1 -s 2.2 -r 4000
 attach counters counters --interval 500ms
 go
-wait "$PID" "${tracers[@]}"
+wait "$PID"
+end_well "${tracers[@]}"
 # Each document has all since the begin; the last one is the report.
 jq -s '[.[].total.pauses.count]' "$TMP/counters.json" >"$TMP/lines"
 ok "$(jq '[length >= 4, .[1] > 20, . == sort, .[-2] > .[-1] / 2] | if all then 0 else 1 end' "$TMP/lines")" \
 	'a document for each interval, with its pauses' || diag "$(jq -c . "$TMP/lines")"
-"$O/ebtrace" stat --interval 300ms --mode counters -o "$TMP/text" -- "$prog/minigc" -t 1 -s 1.5 -r 4000 >"$TMP/out" 2>&1
+ends_with 0 "$O/ebtrace" stat --interval 300ms --mode counters -o "$TMP/text" -- "$prog/minigc" -t 1 -s 1.5 -r 4000 >"$TMP/out" 2>&1
 awk '$1 ~ /^[0-9.]+$/ && $2 + 0 > 5 && $5 != "-" { lines++ } END { exit lines < 3 }' "$TMP/text"
 ok $? 'a line for each interval' || diag "$(head -8 "$TMP/text")"
 

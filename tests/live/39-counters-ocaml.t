@@ -31,7 +31,7 @@ cp tests/ocaml/yields.ml "$EXE_DIR"
 chroot "$ROOT" sh -c "cd ${EXE_IN%/*} && ocamlopt -I +unix -I +threads unix.cmxa threads.cmxa yields.ml -o yields" >"$TMP/log" 2>&1
 ok $? 'tests/ocaml/yields.ml compiles' || diag "$(cat "$TMP/log")"
 for mode in probes counters; do
-	"$O/ebtrace" stat --json --mode $mode -o "$TMP/yields-$mode.json" -- \
+	ends_with 0 "$O/ebtrace" stat --json --mode $mode -o "$TMP/yields-$mode.json" -- \
 		chroot "$ROOT" "${EXE_IN%/*}/yields" 2>"$TMP/err"
 done
 # Five of some 20 pauses have 100 ms of it otherwise.

@@ -28,7 +28,7 @@ for mode in ring watermark stream; do
 	awk -v slack=0.001 -v count=$count "$within" "$TMP/least" "$TMP/most" "$TMP/percentiles" >"$TMP/bad"
 	ok $? "$mode: every percentile is what the program knows, within 0.1 %" || diag "$(cat "$TMP/bad")"
 
-	"$O/ebtrace" -f ndjson "$TMP"/rings/*.events | jq -r 'select(.kind == "begin" or .kind == "end") | [.domain, .ts, .kind, .name] | @tsv' |
+	ends_with 0 "$O/ebtrace" -f ndjson "$TMP"/rings/*.events | jq -r 'select(.kind == "begin" or .kind == "end") | [.domain, .ts, .kind, .name] | @tsv' |
 		awk '$4 != "minor" && $4 != "major" { next } $3 == "begin" { b[$1] = $2; next } { print $2 - b[$1] }' | sort -n >"$TMP/exact"
 	awk -v slack=0.00049 -v count=$count "$within" "$TMP/exact" "$TMP/exact" "$TMP/percentiles" >"$TMP/bad"
 	ok $? "$mode: every percentile is that of the events, within the error of the histogram" || diag "$(cat "$TMP/bad")"
@@ -39,7 +39,7 @@ for mode in ring watermark stream; do
 	ok $? "$mode: nothing was lost, and CPU time and memory are known" || diag "$(jq -c '.total | del(.phases)' "$TMP/json")"
 	jq -r '.processes[].domains[] | .domain as $d | .mmu[] | select(.least_percent != null) | [$d, .window_ns, .least_percent] | @tsv' "$TMP/json" |
 		awk '{ printf "%d %d %.6f\n", $1, $2, $3 }' | sort >"$TMP/windows"
-	"$O/ebtrace" -f ndjson "$TMP"/rings/*.events | jq -r 'select(.ts) | [.domain, .ts, .kind, .name // "-"] | @tsv' |
+	ends_with 0 "$O/ebtrace" -f ndjson "$TMP"/rings/*.events | jq -r 'select(.ts) | [.domain, .ts, .kind, .name // "-"] | @tsv' |
 		awk -v runs=domain_condition_wait -f tests/stat-mmu.awk | sort >"$TMP/want"
 	same_file "$TMP/windows" "$TMP/want" "$mode: the least share of the mutator in each window is that of the events"
 	rm -f "$TMP"/rings/*
@@ -53,8 +53,8 @@ memory() { # as without a ring
 	[ $((with > without ? with - without : without - with)) -lt 4194304 ]
 	ok $? "$1: the peak of memory is without its rings" || diag "$with bytes, without a ring $without"
 }
-"$O/ebtrace" stat --json -q --mode probes -o "$TMP/without" -- "$gc" -q -t 2 -n 300000 -c /dev/null
-EBTRACE_LOG_WSIZE=20 "$O/ebtrace" stat --json -q --mode ring -o "$TMP/json" -- "$gc" -q -t 2 -n 300000 -c /dev/null
+ends_with 0 "$O/ebtrace" stat --json -q --mode probes -o "$TMP/without" -- "$gc" -q -t 2 -n 300000 -c /dev/null
+EBTRACE_LOG_WSIZE=20 ends_with 0 "$O/ebtrace" stat --json -q --mode ring -o "$TMP/json" -- "$gc" -q -t 2 -n 300000 -c /dev/null
 memory "a program that is started"
 rm -f "$TMP/in"
 mkfifo "$TMP/in"
@@ -76,7 +76,7 @@ memory "a process that runs already"
 wait $program
 
 # The report of a program goes to stderr, that of a process to stdout; Ctrl-C asks for it.
-"$O/ebtrace" stat -- "$O/tests/prog/pauses" 10 >"$TMP/out" 2>"$TMP/err"
+ends_with 0 "$O/ebtrace" stat -- "$O/tests/prog/pauses" 10 >"$TMP/out" 2>"$TMP/err"
 is "$(wc -l <"$TMP/out") $(grep -c '^  pauses 20$' "$TMP/err")" "20 1" "a program's report is on stderr, its own output on stdout"
 gc=$O/tests/prog/minigc
 EBTRACE_START=1 "$gc" -q -t 2 -s 600 -r 50000 -c /dev/null &
@@ -94,12 +94,12 @@ for mode in ring stream; do
 	is "$? $(grep -c '^Process' "$TMP/out")" "0 1" "$mode: Ctrl-C prints the report"
 done
 begin=$(date +%s%N)
-"$O/ebtrace" stat --json -d 300ms -p $prog >"$TMP/json"
+ends_with 0 "$O/ebtrace" stat --json -d 300ms -p $prog >"$TMP/json"
 jq -e --argjson run $(($(date +%s%N) - begin)) '.processes[0] | .wall_ns < $run and (.domains | length == 2)
 	and all(.domains[]; .elapsed_ns <= $run and .gc_ns > 0 and .gc_ns <= .elapsed_ns)
 	and .comm == "minigc" and .collections.minor > 0 and .words.minor_allocated > 0' "$TMP/json" >/dev/null
 ok $? "a process that has run for long: only the time of the run counts" || diag "$(jq -c '.processes[0] | del(.phases)' "$TMP/json")"
-"$O/ebtrace" stat --json --interval 100ms -d 300ms -p $prog >"$TMP/json"
+ends_with 0 "$O/ebtrace" stat --json --interval 100ms -d 300ms -p $prog >"$TMP/json"
 is "$(jq -s 'length - 1' "$TMP/json")" "$(jq -s '.[-1].total.wall_ns / 100000000 | floor' "$TMP/json")" \
 	"a run has a line for each of its intervals, the last one, too"
 jq -es '. as $all | all(range(1; length); $all[. - 1].total as $was | $all[.].total |

@@ -32,12 +32,12 @@ jq -e '.blame.longest | (map(select(.ns >= 200000)) | length > 10 and (map(selec
 ok $? "pauses of 200 us have a stack, and shorter ones none but where the program asked for them" ||
 	jq -c '.blame.longest[] | [.ns, .phase, (.stack | length)]' "$TMP/unprepared.json" | head -40
 blame ring OCAML_RUNTIME_EVENTS_START=1
-timeout 100 "$O/ebtrace" trace --blame --stack -f ndjson -o "$TMP/trace.ndjson" -- \
+ends_with 0 timeout 100 "$O/ebtrace" trace --blame --stack -f ndjson -o "$TMP/trace.ndjson" -- \
 	chroot "$ROOT" env OCAML_RUNTIME_EVENTS_START=1 OCAML_RUNTIME_EVENTS_DIR=/tmp "$EXE_IN" 2 20 >"$TMP/out" 2>"$TMP/err"
 grep -q '^ebtrace: process [0-9]*: its ring is on, and is read: while it has several threads, what its pauses were made of is not known, its events have no stacks; see --mode probes$' "$TMP/err" &&
 	[ "$(jq -s 'map(select(.kind == "pause")) | length > 0 and all(.unknown_ns + (.domain_ns // 0) == .duration_ns)' "$TMP/trace.ndjson")" = true ]
 ok $? "trace reads the ring, which knows neither, and a line says so" || cat "$TMP/err"
-timeout 100 "$O/ebtrace" trace --blame --stack=pause -f ndjson -o "$TMP/stacks.ndjson" -- \
+ends_with 0 timeout 100 "$O/ebtrace" trace --blame --stack=pause -f ndjson -o "$TMP/stacks.ndjson" -- \
 	chroot "$ROOT" env A=1 "$EXE_IN" 2 200 >"$TMP/out" 2>"$TMP/err"
 jq -s -e '(map(select(.kind == "begin" and .stack) | {"\(.domain) \(.ts)": .stack}) | add) as $of
 	| map(select(.kind == "pause") | {stack, begin: $of["\(.domain) \(.ts - .duration_ns)"]})
@@ -66,7 +66,7 @@ kill $program
 # ---- a domain that is long in C ----
 
 ocaml_build held tests/ocaml/held_stubs.c
-timeout 300 "$O/ebtrace" stat --blame --top 1000 --json -o "$TMP/held.json" -- chroot "$ROOT" "$EXE_IN" >"$TMP/out" 2>"$TMP/err"
+ends_with 0 timeout 300 "$O/ebtrace" stat --blame --top 1000 --json -o "$TMP/held.json" -- chroot "$ROOT" "$EXE_IN" >"$TMP/out" 2>"$TMP/err"
 jq -c '.blame.longest[] | select(.domain == 0 and .waited_for.ns > 10000000)' "$TMP/held.json" >"$TMP/held"
 # On a busy machine the domain that waits may have no CPU when it need not wait any more.
 jq -e -s 'length > 5 and all(.parts_ns.domain >= .waited_for.ns and .waited_for.domain == 1
@@ -75,7 +75,7 @@ ok $? "collections wait for a domain that is in C: it is named" || diag "$(cat "
 jq -e -s '(map(.waited_for.parts_ns | .cpu) | add) + (map(.waited_for.parts_ns.run_queue) | add) > (map(.waited_for.ns) | add) * 0.99
 	and any(.waited_for.parts_ns.cpu > 10000000)' "$TMP/held" >"$TMP/jq"
 ok $? "and it ran there, or waited for a CPU: it was not blocked" || diag "$(cat "$TMP/held")"
-timeout 300 "$O/ebtrace" stat --blame -- chroot "$ROOT" "$EXE_IN" >"$TMP/out" 2>"$TMP/err"
+ends_with 0 timeout 300 "$O/ebtrace" stat --blame -- chroot "$ROOT" "$EXE_IN" >"$TMP/out" 2>"$TMP/err"
 grep -q '^  The longest pause took .*: for .* of it the others waited for domain 1, which \(ran on its CPU\|had no CPU\) for' "$TMP/err"
 ok $? "a sentence says so" || grep 'The longest' "$TMP/err"
 
@@ -104,17 +104,17 @@ is "$(jq '[.blame.longest[] | select(.phase == "minor" and .stack != [])] | leng
 	"phases that nobody asked for have none"
 ocaml_build forces
 # Its own pace would be set by o= of OCAMLRUNPARAM.
-timeout 300 "$O/ebtrace" stat --blame -o "$TMP/out" -- env OCAMLRUNPARAM=o=20 chroot "$ROOT" "$EXE_IN" calls >"$TMP/said" 2>"$TMP/err"
+ends_with 0 timeout 300 "$O/ebtrace" stat --blame -o "$TMP/out" -- env OCAMLRUNPARAM=o=20 chroot "$ROOT" "$EXE_IN" calls >"$TMP/said" 2>"$TMP/err"
 grep -q '^  \[major\] .* the program forces collections: 12 calls, the longest by Gc.full_major at forces.ml:4 (Forces.force)\. ' "$TMP/out"
 ok $? "the advice names the line that forces collections" || grep -A9 suggest "$TMP/out"
-timeout 300 "$O/ebtrace" stat --mode probes -o "$TMP/out" -- chroot "$ROOT" "$EXE_IN" calls >"$TMP/said" 2>"$TMP/err"
+ends_with 0 timeout 300 "$O/ebtrace" stat --mode probes -o "$TMP/out" -- chroot "$ROOT" "$EXE_IN" calls >"$TMP/said" 2>"$TMP/err"
 grep -q '^  \[major\] .* the program forces collections: 12 calls (--blame .*)\. ' "$TMP/out"
 ok $? "without --blame it counts them" || grep -A9 suggest "$TMP/out"
-timeout 300 "$O/ebtrace" stat --blame -o "$TMP/out" -- env OCAMLRUNPARAM=o=20 chroot "$ROOT" "$EXE_IN" none >"$TMP/said" 2>"$TMP/err"
+ends_with 0 timeout 300 "$O/ebtrace" stat --blame -o "$TMP/out" -- env OCAMLRUNPARAM=o=20 chroot "$ROOT" "$EXE_IN" none >"$TMP/said" 2>"$TMP/err"
 grep -q '^  \[major\] .* A slower pace (a larger o= of OCAMLRUNPARAM) does less' "$TMP/out"
 ok $? "where nothing is forced it names the setting of the pace" || grep -A9 suggest "$TMP/out"
 ocaml_build gcwork
-timeout 300 "$O/ebtrace" stat --blame --stack --json -o "$TMP/all.json" -- chroot "$ROOT" "$EXE_IN" 1 50 >"$TMP/out" 2>"$TMP/err"
+ends_with 0 timeout 300 "$O/ebtrace" stat --blame --stack --json -o "$TMP/all.json" -- chroot "$ROOT" "$EXE_IN" 1 50 >"$TMP/out" 2>"$TMP/err"
 jq -e '.blame.longest | length > 0 and all(.stack | any(test("^Gcwork[.@]")))' "$TMP/all.json" >"$TMP/jq"
 ok $? "with --stack all have" || jq -c '.blame.longest[].stack' "$TMP/all.json"
 done_testing

@@ -17,7 +17,7 @@ recorded() { grep -cE '"kind":"(begin|end|counter|alloc_sizes|lifecycle)"' "$1";
 lost() { grep '"kind":"lost"' "$1" | jq -s '[.[] | select(.history != true) | .events // 0] | add // 0'; }
 steps() { grep -oE 'from now on [a-z ]*' "$TMP/err" | cut -d' ' -f4- | paste -sd'|'; }
 follows_schema() { # REPORT FILE
-	"$O/ebtrace" "$1" --json-schema >"$TMP/schema"
+	ends_with 0 "$O/ebtrace" "$1" --json-schema >"$TMP/schema"
 	is "$(jq -r --slurpfile s "$TMP/schema" '$s[0] as $schema | '"$(grep -v '^#' tests/stat-schema.jq)" "$2" 2>&1)" '' \
 		"$1: the JSON is valid by its schema"
 }
@@ -70,14 +70,14 @@ wait_for took_signals $tracer
 sleep "$(lasting 0.5)"
 go
 wait $PID
-wait $tracer
+end_well $tracer
 is "$(($(recorded "$TMP/t") + $(lost "$TMP/t")))" "$(emitted "$TMP/ringless")" 'without a ring: events in are events out and lost'
 is "$(steps | grep -oE "$counted" | head -1)" "$counted" 'without a ring: it steps down to counts'
 [ "$(grep -c '"kind":"lost"' "$TMP/t")" -lt $((16 + 4 * SLOWNESS)) ]
 ok $? 'without a ring: losses are reported once a second' || diag "$(grep -c '"kind":"lost"' "$TMP/t")"
 
 # stat reads rings on watermarks: below that there are counts alone, and the report says how much is missing.
-"$O/ebtrace" stat --json --cpu 1% -o "$TMP/stat.json" -- "$gc" -q -s "$(lasting 4)" -c "$TMP/stat" 2>"$TMP/err"
+ends_with 0 "$O/ebtrace" stat --json --cpu 1% -o "$TMP/stat.json" -- "$gc" -q -s "$(lasting 4)" -c "$TMP/stat" 2>"$TMP/err"
 is "$(steps | cut -d'|' -f1 | grep -oE "$counted|$all|$rings")" "$counted" 'stat: from rings to counts'
 is "$(jq '.total.lost.events > 1000' "$TMP/stat.json")" true 'stat: what is not recorded is lost in its report'
 
@@ -85,21 +85,21 @@ is "$(jq -c '.budget | [.level, .changes >= 1, .cpu_limit_percent, .tracer_cpu_p
 	.probes_cpu_percent >= 0, .memory_limit_bytes, .memory_bytes]' "$TMP/stat.json")" \
 	'["counts",true,1,true,true,null,null]' 'stat: its budget is in the report' || diag "$(jq -c .budget "$TMP/stat.json")"
 follows_schema stat "$TMP/stat.json"
-"$O/ebtrace" stat --json --interval 1 --cpu 400% --memory 900M -o "$TMP/stat.json" -- "$gc" -q -s "$(lasting 3)" \
+ends_with 0 "$O/ebtrace" stat --json --interval 1 --cpu 400% --memory 900M -o "$TMP/stat.json" -- "$gc" -q -s "$(lasting 3)" \
 	-r 100 -c "$TMP/stat" 2>"$TMP/err"
 is "$(jq -sc 'last.budget | [.changes, .cpu_limit_percent, .memory_limit_bytes, .memory_bytes > 1000000]' \
 	"$TMP/stat.json")" '[0,400,943718400,true]' 'stat: a budget that is kept is in each of its reports, with what it costs'
 is "$(jq -sc 'all(has("budget"))' "$TMP/stat.json")" true 'stat: from the first one on'
-"$O/ebtrace" top --once --json --mode ring --cpu 300% -o "$TMP/top.json" -- "$gc" -q -s "$(lasting 3)" -r 100 \
+ends_with 0 "$O/ebtrace" top --once --json --mode ring --cpu 300% -o "$TMP/top.json" -- "$gc" -q -s "$(lasting 3)" -r 100 \
 	-c "$TMP/top" 2>"$TMP/err"
 is "$(jq -c '.budget | [.level, .changes, .cpu_limit_percent]' "$TMP/top.json")" '["rings",0,300]' \
 	'top: a frame has it, too' || diag "$(<"$TMP/err")" "$(<"$TMP/top.json")"
 follows_schema top "$TMP/top.json"
-"$O/ebtrace" stat --json --mode ring -o "$TMP/stat.json" -- "$gc" -q -s 0.2 -c "$TMP/stat" 2>"$TMP/err"
+ends_with 0 "$O/ebtrace" stat --json --mode ring -o "$TMP/stat.json" -- "$gc" -q -s 0.2 -c "$TMP/stat" 2>"$TMP/err"
 is "$(jq -c .budget "$TMP/stat.json")" null 'without a budget a report has none'
 
 # Memory: what a budget of less than ebtrace takes brings is the last level, and it stays there.
-"$O/ebtrace" trace --memory 1M -f ndjson -o "$TMP/t" -- "$gc" -q -s "$(lasting 9)" -r 2000 -c "$TMP/memory" 2>"$TMP/err"
+ends_with 0 "$O/ebtrace" trace --memory 1M -f ndjson -o "$TMP/t" -- "$gc" -q -s "$(lasting 9)" -r 2000 -c "$TMP/memory" 2>"$TMP/err"
 is "$(grep -cE '^ebtrace: --memory 1M: ebtrace takes [0-9.]+ MiB; from now on' "$TMP/err")" 2 \
 	'--memory: a line for each step' || diag "$(<"$TMP/err")"
 is "$(($(recorded "$TMP/t") + $(lost "$TMP/t")))" "$(emitted "$TMP/memory")" '--memory: events in are events out and lost'

@@ -13,8 +13,8 @@ timeout 600 "$O/ebtrace" trace --mode stream -o "$TMP/run.ebt" -- "$prog" "$TMP/
 	>"$TMP/said" 2>"$TMP/err"
 is $? 0 "the program and the trace end well" || cat "$TMP/err"
 stolen=$(stolen_since "$stolen")
-"$O/ebtrace" stat --json "$TMP/run.ebt" >"$TMP/report"
-"$O/ebtrace" -q -f ndjson -e end "$TMP/run.ebt" | grep '"name":"major"' >"$TMP/ends"
+ends_with 0 "$O/ebtrace" stat --json "$TMP/run.ebt" >"$TMP/report"
+ends_with 0 "$O/ebtrace" -q -f ndjson -e end "$TMP/run.ebt" | grep '"name":"major"' >"$TMP/ends"
 
 # pause STEP FILTER: a jq filter on the step's pause, and the program's own account $s of it. What lies
 # between the two, $outside ns in which the thread may lose its CPU as well, may be waiting or not; 50 us
@@ -59,26 +59,26 @@ faults=$(jq -c '[.blame.longest[].counted.minor_faults] | sort' "$TMP/report")
 is "$(jq -sc 'map(.minor_faults) | sort' "$TMP/ends")" "$faults" "NDJSON has them at the ends of pauses"
 is "$("$O/ebtrace" -q "$TMP/run.ebt" -f chrome | jq -c '[.[] | select(.name == "end of major" and .args.minor_faults != null).args.minor_faults] | sort')" \
 	"$faults" "so has Chrome's JSON, in an instant at the end"
-"$O/ebtrace" -q "$TMP/run.ebt" -f fxt -o "$TMP/fxt"
+ends_with 0 "$O/ebtrace" -q "$TMP/run.ebt" -f fxt -o "$TMP/fxt"
 is "$("$O/tests/prog/fxt_dump" "$TMP/fxt" | grep -c 'minor_faults[^a-z]*[0-9]')" 5 "so has Fuchsia's format"
 is "$("$O/ebtrace" -q "$TMP/run.ebt" | grep -c ' end major .*\(run_delay_ns\|switches\|faults\)=')" 5 "so has text"
 if command -v protoc >/dev/null; then
-	"$O/ebtrace" -q "$TMP/run.ebt" -f perfetto | protoc -I tests/perfetto --decode=perfetto.protos.Trace \
+	ends_with 0 "$O/ebtrace" -q "$TMP/run.ebt" -f perfetto | protoc -I tests/perfetto --decode=perfetto.protos.Trace \
 		tests/perfetto/trace.proto >"$TMP/perfetto"
 	note=$(grep -B1 'name: "minor_faults"' "$TMP/perfetto" | awk '$1 == "iid:" { print $2 }')
 	is "$(grep -c "name_iid: $note\$" "$TMP/perfetto")" 5 "so has Perfetto's"
 fi
-"$O/ebtrace" stat "$TMP/run.ebt" >"$TMP/text"
+ends_with 0 "$O/ebtrace" stat "$TMP/run.ebt" >"$TMP/text"
 grep -q '^    counted in 5 pauses: [0-9]* voluntary and [0-9]* involuntary switches, [0-9]* minor and [0-9]* major page faults, [0-9]* migrations$' "$TMP/text"
 ok $? "stat says so in its text, without --blame" || cat "$TMP/text"
 
-"$O/ebtrace" stat --mode stream --interval 20ms -- "$prog" "$TMP/file" sleep >"$TMP/out" 2>"$TMP/lines"
+ends_with 0 "$O/ebtrace" stat --mode stream --interval 20ms -- "$prog" "$TMP/file" sleep >"$TMP/out" 2>"$TMP/lines"
 grep -q 'counted in 1 pause:' "$TMP/lines" && ! grep -q ' open: ' "$TMP/lines"
 ok $? "lines of an interval do not guess at a pause that is open" || cat "$TMP/lines"
-"$O/ebtrace" stat --mode ring --json -- "$prog" "$TMP/file" sleep >"$TMP/out" 2>"$TMP/ring.json"
+ends_with 0 "$O/ebtrace" stat --mode ring --json -- "$prog" "$TMP/file" sleep >"$TMP/out" 2>"$TMP/ring.json"
 grep -q '"kind":"stat"' "$TMP/ring.json" && ! grep -q '"blame"' "$TMP/ring.json"
 ok $? "where no probe stands at pauses nothing is counted" || cat "$TMP/ring.json"
-"$O/ebtrace" stat --json-schema >"$TMP/schema"
+ends_with 0 "$O/ebtrace" stat --json-schema >"$TMP/schema"
 wrong=$(jq -r --slurpfile s "$TMP/schema" '$s[0] as $schema | ('"$(grep -v '^#' tests/stat-schema.jq)"')' "$TMP/report" 2>&1)
 is "$wrong" "" "the JSON is valid by its schema"
 

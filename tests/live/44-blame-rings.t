@@ -33,7 +33,7 @@ for mode in watermark ring; do
 done
 
 # What the figures suggest, in words for a program that is not of OCaml.
-timeout 100 "$O/ebtrace" stat --blame --mode watermark -o "$TMP/advice" -- \
+ends_with 0 timeout 100 "$O/ebtrace" stat --blame --mode watermark -o "$TMP/advice" -- \
 	taskset -c 0 "$O/tests/prog/minigc" -q -t $(($(nproc) + 1)) -n 300000 -c "$TMP/counts" >"$TMP/out" 2>"$TMP/err"
 grep -qE '^  \[cpu\] [0-9.]+ % of the pauses. time waits for a CPU, at least [0-9.]+ % behind [^ ].*\. Give ' "$TMP/advice"
 ok $? "the advice names who ran instead" || sed -n '/suggest/,$p' "$TMP/advice"

@@ -51,9 +51,9 @@ children=("$loop" "${children[@]}")
 now_ns() { perl -MTime::HiRes=clock_gettime,CLOCK_MONOTONIC -e 'printf "%d\n", clock_gettime(CLOCK_MONOTONIC) * 1e9'; }
 for mode in stream watermark ring probes; do
 	from=$(now_ns)
-	"$O/ebtrace" trace --mode $mode -d 1s -p "$loop" -o "$TMP/trace.ebt" 2>"$TMP/err"
+	ends_with 0 "$O/ebtrace" trace --mode $mode -d 1s -p "$loop" -o "$TMP/trace.ebt" 2>"$TMP/err"
 	until=$(now_ns)
-	"$O/ebtrace" trace "$TMP/trace.ebt" -f ndjson 2>>"$TMP/err" >"$TMP/trace"
+	ends_with 0 "$O/ebtrace" trace "$TMP/trace.ebt" -f ndjson 2>>"$TMP/err" >"$TMP/trace"
 	# Rings hold what was before, too.
 	jq -s -e --argjson from "$from" --argjson until "$until" --arg mode $mode '
 		map(select(.kind == "begin") | .ts) | length > 10 and max <= $until and
@@ -61,7 +61,7 @@ for mode in stream watermark ring probes; do
 	ok $? "$mode: events of a process that runs are of the time of the trace" ||
 		diag "$from $until" "$(head -3 "$TMP/trace")" "$(cat "$TMP/err")"
 done
-"$O/ebtrace" stat --json -d 1s -p "$loop" -o "$TMP/json" 2>"$TMP/err"
+ends_with 0 "$O/ebtrace" stat --json -d 1s -p "$loop" -o "$TMP/json" 2>"$TMP/err"
 jq -e '.total.pauses.count > 10 and .total.pauses.cut.start <= 1 and .total.elapsed_ns > 0 and
 	.total.elapsed_ns <= .total.wall_ns' "$TMP/json" >/dev/null
 ok $? "statistics of it are of the run" || diag "$(cat "$TMP/err")" "$(jq -c '[.wall_ns, .total]' "$TMP/json")"

@@ -42,7 +42,7 @@ nested() {
 
 # no_longer OPTION...: of the C program, by its own clock.
 no_longer() {
-	nice timeout 300 "$O/ebtrace" stat --mode probes --blame --json -o "$TMP/stat" "$@" -- "$prog" 3 1500 \
+	ends_with 0 nice timeout 300 "$O/ebtrace" stat --mode probes --blame --json -o "$TMP/stat" "$@" -- "$prog" 3 1500 \
 		>"$TMP/out" 2>"$TMP/err" || diag "$(cat "$TMP/err")"
 	jq -e --argjson most "$(cut -d' ' -f2 "$TMP/out")" --argjson count "$(cut -d' ' -f1 "$TMP/out")" '
 		.total.lost.events > 0 and .total.pauses.count > 0 and .total.pauses.count < $count and
@@ -56,7 +56,7 @@ for bytes in 4K 16K 64K; do
 done
 for options in "--bpf-buffer 4K" "--bpf-buffer 64K --stack=begin"; do
 	# shellcheck disable=SC2086
-	timeout 300 "$O/ebtrace" trace --mode probes $options -f ndjson -o "$TMP/trace" -- "$prog" 3 700 >"$TMP/out" 2>"$TMP/err"
+	ends_with 0 timeout 300 "$O/ebtrace" trace --mode probes $options -f ndjson -o "$TMP/trace" -- "$prog" 3 700 >"$TMP/out" 2>"$TMP/err"
 	is "$(nested "$TMP/trace")" "0 ends losses" \
 		"trace $options: each end matches its begin, or a loss is between them"
 done
@@ -79,14 +79,14 @@ most() {
 }
 for options in "--bpf-buffer 4K" "--bpf-buffer 64K --stack=begin"; do
 	# shellcheck disable=SC2086
-	timeout 300 "$O/ebtrace" trace --mode probes $options -f ebt -o "$TMP/ebt" -- \
+	ends_with 0 timeout 300 "$O/ebtrace" trace --mode probes $options -f ebt -o "$TMP/ebt" -- \
 		chroot "$ROOT" env OCAMLRUNPARAM=s=4k,e=19 OCAML_RUNTIME_EVENTS_START=1 OCAML_RUNTIME_EVENTS_PRESERVE=1 \
 		OCAML_RUNTIME_EVENTS_DIR="${EXE_IN%/*}/rings" "$EXE_IN" 2 40 >"$TMP/out" 2>"$TMP/err"
-	"$O/ebtrace" trace -f ndjson -o "$TMP/trace" "$TMP/ebt" 2>>"$TMP/err"
+	ends_with 0 "$O/ebtrace" trace -f ndjson -o "$TMP/trace" "$TMP/ebt" 2>>"$TMP/err"
 	is "$(nested "$TMP/trace")" "0 ends losses" "OCaml, $options: each end matches its begin, or a loss is between them" ||
 		diag "$(cat "$TMP/err")"
-	"$O/ebtrace" trace -f ndjson -o "$TMP/ring" "$EXE_DIR"/rings/*.events 2>"$TMP/err"
-	"$O/ebtrace" stat --json -o "$TMP/stat" "$TMP/ebt" 2>>"$TMP/err"
+	ends_with 0 "$O/ebtrace" trace -f ndjson -o "$TMP/ring" "$EXE_DIR"/rings/*.events 2>"$TMP/err"
+	ends_with 0 "$O/ebtrace" stat --json -o "$TMP/stat" "$TMP/ebt" 2>>"$TMP/err"
 	is "$(jq -s 'map(select(.kind == "lost")) | length' "$TMP/ring")" 0 "its ring has them all" || diag "$(cat "$TMP/err")"
 	jq -e --argjson most "$(most "$TMP/ring")" '.total.pauses | .count > 0 and .max_ns <= $most' "$TMP/stat" >"$TMP/jq"
 	ok $? "and no pause is longer than it can have been by its ring" ||

@@ -25,7 +25,7 @@ done
 
 # A process that executes the same file again and again: the ring of one program may be found when the next one runs.
 for mode in stream stream stream auto probes; do
-	nice timeout 300 "$O/ebtrace" -q --mode $mode -f ndjson -o "$TMP/t" -- "$brood" 0 20 12 2>"$TMP/err"
+	ends_with 0 nice timeout 300 "$O/ebtrace" -q --mode $mode -f ndjson -o "$TMP/t" -- "$brood" 0 20 12 2>"$TMP/err"
 	begins=$(grep -c '"kind":"begin"' "$TMP/t")
 	lost=$(jq -s 'map(select(.kind == "lost")) | length' "$TMP/t")
 	[ "$begins" = $((13 * 20)) ] || { [ "$lost" -gt 0 ] && [ "$begins" -lt $((13 * 20)) ]; }

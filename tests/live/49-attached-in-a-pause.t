@@ -23,7 +23,7 @@ attached() { # NAME OPTION...
 	# It sees the phases, for longer than a second.
 	wait_for eval "[ \"\$(wc -l <'$TMP/stat')\" -gt 20 ]"
 	exec 7>&-
-	wait $tracer
+	end_well $tracer
 	jq -es '.[-1] | .total.pauses.count == 3 and .total.pauses.cut.start == 1 and
 		(.blame == null or .blame.pauses == 3)' "$TMP/stat" >"$TMP/jq"
 	ok $? "$name: three pauses are counted, and one that was cut" ||

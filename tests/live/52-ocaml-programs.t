@@ -110,13 +110,13 @@ is "$? $(head -1 "$TMP/t" | jq -r .producer)" "0 ocaml 5.5" "static and stripped
 is "$(grep -c 'does not record which release.*--ocaml-version' "$TMP/err")" 1 "and a message reports that, with what to do" ||
 	diag "$(cat "$TMP/err")"
 for version in 5.3 5.1; do
-	"$O/ebtrace" --mode ring -f ndjson --ocaml-version $version -o "$TMP/t.$version" -- "$dir/unknown" minor 2 \
+	ends_with 0 "$O/ebtrace" --mode ring -f ndjson --ocaml-version $version -o "$TMP/t.$version" -- "$dir/unknown" minor 2 \
 		>/dev/null 2>"$TMP/err"
 	is "$(head -1 "$TMP/t.$version" | jq -r .producer)" "ocaml $version" "--ocaml-version $version decides"
 	is "$(grep -c "does not record" "$TMP/err")" 0 "--ocaml-version $version: then nothing is assumed"
 done
 is "$(grep -c '"name":"explicit_gc_minor"' "$TMP/t.5.3")" 4 "the right release names the phases right"
-"$O/ebtrace" -q --mode ring -f ndjson --ocaml-version 5.1 -o "$TMP/t" -- "$here" minor 2 >/dev/null
+ends_with 0 "$O/ebtrace" -q --mode ring -f ndjson --ocaml-version 5.1 -o "$TMP/t" -- "$here" minor 2 >/dev/null
 is "$(head -1 "$TMP/t" | jq -r .producer)" "ocaml 5.1" "--ocaml-version overrides what is detected from the program"
 
 # Domains: 4 at a time with the first, 5 times; the slots are used again.
@@ -172,7 +172,7 @@ children+=($tracer)
 wait_for grep -qs 'reading the ring' "$TMP/log"
 exec 7>&-
 wait $program
-wait $tracer
+end_well $tracer
 compare "a ring that the program starts itself" "$TMP/t" "$TMP/truth"
 is "$(first_last "$TMP/t")" "ring_start 0 ring_stop" "and that from its first event to its last"
 done_testing

@@ -60,7 +60,7 @@ live whole OCAMLRUNPARAM=e=20 -- "$gcwork" 4 60
 is "$(total_lost "$TMP/whole.dump")" 0 "whole: the rings hold the whole run"
 ours "$TMP/whole.live" >"$TMP/ours"
 differ "whole, live" "$TMP/ours" "$TMP/whole.dump"
-"$O/ebtrace" -q -f ndjson --ocaml-version 5.3 "$ring" >"$TMP/out"
+ends_with 0 "$O/ebtrace" -q -f ndjson --ocaml-version 5.3 "$ring" >"$TMP/out"
 ours "$TMP/out" >"$TMP/ours"
 differ "whole, the file" "$TMP/ours" "$TMP/whole.dump"
 
@@ -73,7 +73,7 @@ for size in 9 10 12; do
 	live wrapped$size OCAMLRUNPARAM=e=$size -- "$gcwork" 3 120
 	[ "$(total_lost "$TMP/wrapped$size.dump")" -gt 0 ]
 	ok $? "wrapped, e=$size: the rings did wrap"
-	"$O/ebtrace" -q -f ndjson --ocaml-version 5.3 "$ring" >"$TMP/out"
+	ends_with 0 "$O/ebtrace" -q -f ndjson --ocaml-version 5.3 "$ring" >"$TMP/out"
 	ours "$TMP/out" >"$TMP/ours"
 	differ "wrapped, e=$size" "$TMP/ours" "$TMP/wrapped$size.dump"
 	# What was read live is what the dump has, and perhaps more before it.
@@ -100,7 +100,7 @@ plain <"$TMP/dump" >"$TMP/want.all"
 is $? 0 "a snapshot of a running program"
 ours "$TMP/out" >"$TMP/ours"
 differ "snapshot" "$TMP/ours" "$TMP/want.all"
-"$O/ebtrace" info --json -p $program >"$TMP/info"
+ends_with 0 "$O/ebtrace" info --json -p $program >"$TMP/info"
 is "$(jq .events "$TMP/info")" "$(grep -vc lost "$TMP/want.all")" "info counts as many events in the running program"
 exec 7>&-
 wait $program

@@ -118,7 +118,7 @@ wait $tracer
 is $? 0 "-d ends a trace of a running program well"
 follow
 kill -TERM $tracer
-wait $tracer
+end_well $tracer
 alike "SIGTERM"
 follow
 kill -KILL $tracer
@@ -137,21 +137,21 @@ wait_for grep -qs 'reading the ring' "$TMP/log2"
 exec 7>&-
 wait $program
 is $? 0 "the program ends well after all of them"
-wait $first $second
+end_well $first $second
 compare "the first of two tracers" "$TMP/t" "$TMP/truth"
 compare "the second of two tracers" "$TMP/t2" "$TMP/truth"
 is "$(ls -A "$TMP/rings")" "" "OCaml has removed its ring by itself"
 
 # What the user has set stays as it is, and where the user said the rings are: none is left there.
 mkdir "$TMP/own" "$TMP/own/below"
-env OCAMLRUNPARAM=e=14,s=4k OCAML_RUNTIME_EVENTS_DIR="$TMP/own" "$O/ebtrace" -q --mode ring -f ndjson -o "$TMP/t" -- \
+ends_with 0 env OCAMLRUNPARAM=e=14,s=4k OCAML_RUNTIME_EVENTS_DIR="$TMP/own" "$O/ebtrace" -q --mode ring -f ndjson -o "$TMP/t" -- \
 	"$EXE" getenv OCAMLRUNPARAM getenv OCAML_RUNTIME_EVENTS_DIR getenv OCAML_RUNTIME_EVENTS_START users \
 	>"$TMP/truth" 2>"$TMP/err"
 is "$(xargs <"$TMP/err")" "OCAMLRUNPARAM=e=14,s=4k OCAML_RUNTIME_EVENTS_DIR=$TMP/own OCAML_RUNTIME_EVENTS_START=1" \
 	"the program's environment is extended, not overwritten"
 compare "the user's own directory" "$TMP/t" "$TMP/truth"
 is "$(ls -A "$TMP/own")" below "the user's own directory is left as it was"
-OCAML_RUNTIME_EVENTS_PRESERVE=1 OCAML_RUNTIME_EVENTS_DIR="$TMP/own" "$O/ebtrace" -q --mode ring -f ndjson -o "$TMP/t" -- \
+OCAML_RUNTIME_EVENTS_PRESERVE=1 OCAML_RUNTIME_EVENTS_DIR="$TMP/own" ends_with 0 "$O/ebtrace" -q --mode ring -f ndjson -o "$TMP/t" -- \
 	"$EXE" getenv OCAML_RUNTIME_EVENTS_PRESERVE ints 3 >"$TMP/truth" 2>"$TMP/err"
 is "$(cat "$TMP/err")" "OCAML_RUNTIME_EVENTS_PRESERVE=1" "the user's wish to keep the rings is passed on"
 is "$(ls "$TMP/own" | grep -c events)" 1 "and heard"

@@ -130,7 +130,8 @@ SOME=$TRACER
 STAT=$!
 wait_for grep -sq 'attached to' "$TMP/log.stat"
 go
-wait "$PID" "$ALL" "$NAMED" "$SOME" "$STAT"
+wait "$PID"
+end_well "$ALL" "$NAMED" "$SOME" "$STAT"
 "$O/ebtrace" -q "$TMP/all.ebt" -f ndjson -o "$TMP/all.ndjson" && "$O/ebtrace" stat -q --json -o "$TMP/all.json" "$TMP/all.ebt"
 is $? 0 "one tracer has all events"
 is "$(sites "$TMP/log.some") $(sites "$TMP/log.stat") $(sites "$TMP/log.named")" \
@@ -159,7 +160,8 @@ for how in native bytecode; do
 	BY_RING=$TRACER
 	attach "$TMP/log.probes" --mode probes -f ndjson -o "$TMP/probes.ndjson"
 	go
-	wait "$PID" "$BY_RING" "$TRACER"
+	wait "$PID"
+	end_well "$BY_RING" "$TRACER"
 	diag "$(tail -qn 1 "$TMP/ring.ndjson" "$TMP/probes.ndjson")"
 	# The ring also holds what was before.
 	since=$(jq -r 'select(.domain >= 0)|.ts' "$TMP/probes.ndjson" | head -1)
@@ -185,7 +187,8 @@ for _ in 1 2 3 4 5; do
 	start late 500
 	attach "$TMP/log" -f ndjson -o "$TMP/late.ndjson"
 	go
-	wait "$PID" "$TRACER"
+	wait "$PID"
+	end_well "$TRACER"
 	grep -q '"kind":"lost"' "$TMP/late.ndjson" || break
 done
 is "$(count "$TMP/late.ndjson" '.kind == "begin" and .name == "explicit_gc_minor"')" 1000 \
@@ -204,7 +207,7 @@ kill -STOP "$TRACER"
 go
 wait "$PID"
 kill -CONT "$TRACER"
-wait "$TRACER"
+end_well "$TRACER"
 is "$(count "$TMP/missed.ndjson" '.kind == "begin" and .name == "explicit_gc_minor"') $(count "$TMP/missed.ndjson" '.kind == "lost"')" "500 1" \
 	"what only a ring had that its program removed before it was opened is lost, and that is told"
 is "$(jq -r 'select(.kind == "summary").lost_events' "$TMP/missed.ndjson")" null "nobody knows how much it was"
@@ -217,7 +220,7 @@ attach "$TMP/log" -f ndjson -o "$TMP/fork.ndjson"
 go
 wait "$PID"
 is $? 7 "a program that forks ends with its own status"
-wait "$TRACER"
+end_well "$TRACER"
 is "$(count "$TMP/fork.ndjson" ".name == \"explicit_gc_minor\" and .kind == \"begin\" and .pid == $PID")" \
 	300 "the parent is seen"
 is "$(count "$TMP/fork.ndjson" ".name == \"explicit_gc_minor\" and .kind == \"begin\" and .pid != $PID")" \
@@ -227,7 +230,8 @@ is "$(count "$TMP/fork.ndjson" ".name == \"explicit_gc_minor\" and .kind == \"be
 start manykids 1100 3
 attach "$TMP/log" -f ndjson -o "$TMP/many.ndjson"
 go
-wait "$PID" "$TRACER"
+wait "$PID"
+end_well "$TRACER"
 is "$(count "$TMP/many.ndjson" ".name == \"explicit_gc_minor\" and .kind == \"begin\" and .pid != $PID")" \
 	3300 "none of many children is missed"
 is "$(jq -c 'select(.kind == "summary")|[.lost_events, .unwatched_ns // 0]' "$TMP/many.ndjson")" "[0,0]" \
@@ -244,7 +248,8 @@ ok $? "OCaml runtimes can be shared libraries" || diag "$(cat "$TMP/build.log")"
 start twice
 attach "$TMP/log" -f ndjson -o "$TMP/twice.ndjson"
 go
-wait "$PID" "$TRACER"
+wait "$PID"
+end_well "$TRACER"
 for domain in 0 128; do
 	count "$TMP/twice.ndjson" \
 		".kind == \"begin\" and .name == \"explicit_gc_minor\" and .domain == $domain"
@@ -258,7 +263,8 @@ outer=$PID
 PID=$(pgrep -P "$outer")
 attach "$TMP/log" -f ndjson -o "$TMP/ns.ndjson"
 go
-wait "$outer" "$TRACER"
+wait "$outer"
+end_well "$TRACER"
 is "$(count "$TMP/ns.ndjson" '.kind == "begin" and .name == "explicit_gc_minor"')" 80 \
 	"a program in namespaces of its own is seen"
 is "$(jq -r 'select(.kind == "begin")|.pid' "$TMP/ns.ndjson" | sort -u)" "$PID" \
@@ -268,7 +274,8 @@ start gone 2 200 wait
 rm "$DIR/gone"
 attach "$TMP/log" -f ndjson -o "$TMP/gone.ndjson"
 go
-wait "$PID" "$TRACER"
+wait "$PID"
+end_well "$TRACER"
 is "$(count "$TMP/gone.ndjson" '.kind == "begin" and .name == "explicit_gc_minor"')" 80 \
 	"a program whose file has been deleted is seen"
 cp "$O/ebtrace" "$TMP/ebtrace"

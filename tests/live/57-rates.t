@@ -12,7 +12,7 @@ ocaml_build_here acts
 trace() {
 	local size=$1
 	shift
-	OCAMLRUNPARAM=$size "$O/ebtrace" --mode ring -f ndjson -o "$TMP/t" -- "$EXE" "$@" >/dev/null 2>"$TMP/err"
+	OCAMLRUNPARAM=$size ends_with 0 "$O/ebtrace" --mode ring -f ndjson -o "$TMP/t" -- "$EXE" "$@" >/dev/null 2>"$TMP/err"
 }
 lost() { tail -1 "$TMP/t" | jq .lost_words; }
 numbers() { grep -c '"name":"acts.number"' "$TMP/t"; }
@@ -54,7 +54,7 @@ is "$(grep overwritten "$TMP/err")" "ebtrace: a ring was overwritten before it w
 	"a tiny ring: one line at the end reports it, with advice"
 OCAMLRUNPARAM=e=8 "$O/ebtrace" -q --mode ring --fail-on-loss -- "$EXE" ints $n >/dev/null 2>"$TMP/err"
 is "$? $(cat "$TMP/err")" "3 " "-q --fail-on-loss: only the status shows it"
-EBTRACE_LOG_WSIZE=9 "$O/ebtrace" --mode ring -o "$TMP/t.txt" -- "$O/tests/prog/minigc" -q -n 1000000 -c /dev/null 2>"$TMP/err"
+EBTRACE_LOG_WSIZE=9 ends_with 0 "$O/ebtrace" --mode ring -o "$TMP/t.txt" -- "$O/tests/prog/minigc" -q -n 1000000 -c /dev/null 2>"$TMP/err"
 is "$(grep -c 'overwritten.*EBTRACE_LOG_WSIZE=18.*--mode watermark' "$TMP/err")" 1 \
 	"a tiny ring of ours: the advice is about ours"
 
@@ -118,7 +118,7 @@ for command in trace stat info; do
 	esac
 	ok $? "$command of its capture has both figures" || diag "$(cat "$TMP/out")"
 done
-"$O/ebtrace" -q -f ndjson "$TMP/late.ebt" >"$TMP/out"
+ends_with 0 "$O/ebtrace" -q -f ndjson "$TMP/late.ebt" >"$TMP/out"
 is "$(tail -1 "$TMP/out" | jq -c '[.lost_events, .lost_words, .history_events, .history_words > 0]')" "[0,0,null,true]" \
 	"NDJSON of it, too"
 wait $program

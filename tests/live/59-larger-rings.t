@@ -45,7 +45,7 @@ ok $? "the file has room for 128 rings of that size"
 # Programs that are not of OCaml 5, also where the variables of rings are added to their environment.
 for program in "env" "sh -c env" "$O/tests/prog/minigc -q -n 10 -c /dev/null"; do
 	# shellcheck disable=SC2086
-	"$O/ebtrace" -v --mode ring -o "$TMP/t.txt" -- $program >"$TMP/out" 2>"$TMP/err"
+	ends_with 0 "$O/ebtrace" -v --mode ring -o "$TMP/t.txt" -- $program >"$TMP/out" 2>"$TMP/err"
 	is "$(cat "$TMP/out" "$TMP/err" | grep -c -e CAMLRUNPARAM -e 'larger rings')" 0 "the environment of '${program%% -q*}' has no size of rings"
 done
 printf '#!/bin/sh\nenv\n' >"$TMP/script"
@@ -71,7 +71,7 @@ burst() {
 	wait_for grep -qs over "$TMP/said"
 	kill -CONT $tracer
 	exec 7>&-
-	wait $tracer
+	end_well $tracer
 	tail -1 "$TMP/t.ndjson" | jq .lost_words
 }
 burst A=1 >"$TMP/lost"

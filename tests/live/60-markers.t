@@ -68,7 +68,7 @@ byte_of() { # PID OFFSET
 }
 armed() { # PID: the names of markers whose instruction is a breakpoint
 	local name offset
-	"$O/ebtrace" list --json "$prog" | jq -r '.markers[] | "\(.name) \(.offset)"' | while read -r name offset; do
+	ends_with 0 "$O/ebtrace" list --json "$prog" | jq -r '.markers[] | "\(.name) \(.offset)"' | while read -r name offset; do
 		[ "$(byte_of "$1" "$offset")" != cc ] || echo "$name"
 	done | sort | tr '\n' ' '
 }
@@ -180,13 +180,13 @@ tracer[left]=$!
 wait_for grep -qs 'attached to [1-9]' "$TMP/left.log"
 say left l n
 finish left
-"$O/ebtrace" spans -q --json "$TMP/left.ebt" >"$TMP/left.json"
+ends_with 0 "$O/ebtrace" spans -q --json "$TMP/left.ebt" >"$TMP/left.json"
 left() { jq -c ".spans[] | select(.name | startswith(\"operands:$1_\")) | [.count, .not_ended, .open_at_begin, .open_at_end]" "$TMP/left.json"; }
 is "$(left query)" "[3,3,0,0]" "a span that an error leaves is not ended, those behind it are whole"
 is "$(left deep)" "[4,7,0,0]" "so are all that it leaves, up to the frame that goes on"
 is "$("$O/ebtrace" -q -f ndjson "$TMP/left.ebt" | jq -r 'select(.name | . and startswith("operands:query")) | .kind' | tr '\n' ,)" \
 	"$(printf 'span_begin,span_begin,span_end,%.0s' 1 2 3)" "each hit is one event, and no other is made up"
-"$O/ebtrace" -q -f chrome "$TMP/left.ebt" | jq -r '.[] | select(.cat == "user" and (.name | startswith("operands:query"))) | "\(.ph)\(.args.cut // "")"' |
+ends_with 0 "$O/ebtrace" -q -f chrome "$TMP/left.ebt" | jq -r '.[] | select(.cat == "user" and (.name | startswith("operands:query"))) | "\(.ph)\(.args.cut // "")"' |
 	tr '\n' , >"$TMP/left.chrome"
 is "$(cat "$TMP/left.chrome")" "b,b,e,enot_ended,b,enot_ended,b,e,b,enot_ended,b,e," \
 	"a timeline ends them where the next begins, and says why, once it is known that they are of one function"
@@ -278,7 +278,7 @@ ok $? "without privilege it is an error" || diag "$status $(cat "$TMP/err")"
 
 # What there is.
 start list "$prog"
-"$O/ebtrace" list -p "${pid[list]}" >"$TMP/list"
+ends_with 0 "$O/ebtrace" list -p "${pid[list]}" >"$TMP/list"
 grep -q "^$prog:$" "$TMP/list" && grep -q '^operands:twelve  at 0x.*, semaphore  8@$0 8@$1' "$TMP/list"
 ok $? "list -p shows the markers of a process by their files"
 is "$("$O/ebtrace" list --json -p "${pid[list]}" | jq -c "select(.file == \"$prog\").markers | length")" \
@@ -359,7 +359,7 @@ END
 	is "$status $(wc -c <"$TMP/out")" "2 0" "markers that fire on every call are refused, and nothing runs"
 	grep -qE "^ebtrace: python:function__return fires on every call.* costs the program .*[0-9]+ ns.*--many allows it\$" "$TMP/err"
 	ok $? "with the price" || diag "$(cat "$TMP/err")"
-	"$O/ebtrace" -f ndjson -o "$TMP/calls.ndjson" -U 'python:function__return#1:str' --many -- $python "$TMP/calls.py" 2>"$TMP/python.err"
+	ends_with 0 "$O/ebtrace" -f ndjson -o "$TMP/calls.ndjson" -U 'python:function__return#1:str' --many -- $python "$TMP/calls.py" 2>"$TMP/python.err"
 	calls=$(grep -E '^[0-9]+$' "$TMP/python.err")
 	is "$(jq -s '[.[] | select(.arg1 | IN("fib", "fails"))] | length' "$TMP/calls.ndjson")" "$calls" \
 		"--many: each call that python counts is one event: $calls"

@@ -20,7 +20,7 @@ guard() { # VALUE: of all of them
 
 chmod 755 "$TMP"
 xz -dc tests/data/ocaml-5.3.0/c-user.events.xz >"$TMP/1.events"
-"$O/ebtrace" -q -f ndjson --ocaml-version 5.3 "$TMP/1.events" >"$TMP/want"
+ends_with 0 "$O/ebtrace" -q -f ndjson --ocaml-version 5.3 "$TMP/1.events" >"$TMP/want"
 install -m 755 "$O/ebtrace" "$TMP/ebtrace"
 sticky=$TMP/sticky
 out=$sticky/out.ndjson

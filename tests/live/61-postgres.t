@@ -61,7 +61,7 @@ finish() { # NAME: what its spans are, in NAME.json
 	kill -INT "${tracer[$1]}"
 	wait "${tracer[$1]}"
 	is $? 0 "$1: the tracer ends well" || diag "$(cat "$TMP/$1.log")"
-	"$O/ebtrace" spans -q --json --top 100 "$TMP/$1.ebt" >"$TMP/$1.json"
+	ends_with 0 "$O/ebtrace" spans -q --json --top 100 "$TMP/$1.ebt" >"$TMP/$1.json"
 	mv "$TMP/$1.ebt" "$TMP/$1.last.ebt"
 }
 counted() { jq -c '.spans[] | [.count, .not_ended, .open_at_begin, .open_at_end, .cut_by_loss]' "$TMP/$1.json"; }

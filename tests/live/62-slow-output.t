@@ -47,7 +47,7 @@ tracer=$!
 	: >"$TMP/go"
 	cat >/dev/null
 } <"$TMP/fifo"
-wait $tracer
+end_well $tracer
 is "$(grep -c 'cannot keep up' "$TMP/terminal")" 2 "once, and at the end"
 
 # With nothing lost there is nothing to say, however slow the reader is.

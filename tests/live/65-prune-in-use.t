@@ -12,7 +12,7 @@ chmod 755 "$TMP"
 map=$(realpath "$O/tests/attack/maps_a_ring")
 xz -dc tests/data/ocaml-5.3.0/c-user.events.xz >"$TMP/ring"
 in_use() { # FILE "sentence"
-	"$O/ebtrace" list -v --prune | grep "$EBTRACE_DIR" >"$TMP/out"
+	ends_with 0 "$O/ebtrace" list -v --prune | grep "$EBTRACE_DIR" >"$TMP/out"
 	[ -e "$1" ] && ! grep -q "^stale: $1" "$TMP/out"
 	ok $? "$2" || diag "$(cat "$TMP/out")"
 }

@@ -29,7 +29,7 @@ left() {
 	exec 7>&-
 	wait_for ended "$program"
 	kill -CONT $tracer
-	wait $tracer
+	end_well $tracer
 }
 left stat --json -o "$TMP/stat"
 is "$? $(jq -c '[.total.collections.minor, .total.collections.major, .total.lost.events]' "$TMP/stat")" \
@@ -40,7 +40,7 @@ is "$? $(grep -c '"kind":"begin"' "$TMP/events")" "0 $(awk '$1 == 0 && $2 == "be
 	"so does trace --mode watermark, each event" || diag "$(cat "$TMP/err")"
 
 for i in {1..40}; do
-	"$O/ebtrace" stat -o /dev/null -- sh -c "exec '$gc' -q -t 1 -n 1 -c /dev/null" 2>"$TMP/err.$i"
+	ends_with 0 "$O/ebtrace" stat -o /dev/null -- sh -c "exec '$gc' -q -t 1 -n 1 -c /dev/null" 2>"$TMP/err.$i"
 done
 is "$(cat "$TMP"/err.* | grep -c 'has neither a ring file nor markers')" 0 "of one with markers that is too short no message says that it has none"
 done_testing

@@ -32,13 +32,13 @@ is "$(begins execs)" "0 820 0" "a process that executes itself 40 times: all the
 is "$(ls -A "$XDG_RUNTIME_DIR")" "" "nothing is left of any of them"
 
 # Their files hold what they were called.
-"$O/ebtrace" stat --json --mode ring -o "$TMP/stat.json" -- "$brood" 60 20 0 8 2>"$TMP/err"
+ends_with 0 "$O/ebtrace" stat --json --mode ring -o "$TMP/stat.json" -- "$brood" 60 20 0 8 2>"$TMP/err"
 is "$(jq -r '[.processes[].comm] | "\(length) \(unique | join(" "))"' "$TMP/stat.json")" "61 brood" \
 	"each of 60 short children has its name"
 
 # Rings for which there is no descriptor are read when others have ended: here 40 processes at a time, each of
 # which begins as often as the one that is traced alone.
-"$O/ebtrace" -q --mode ring -f ndjson -o "$TMP/alone" -- "$gc" -q -t 1 -n 200 -r 100 -c /dev/null
+ends_with 0 "$O/ebtrace" -q --mode ring -f ndjson -o "$TMP/alone" -- "$gc" -q -t 1 -n 200 -r 100 -c /dev/null
 (ulimit -n 40; "$O/ebtrace" --mode ring -f ndjson -o "$TMP/starved" -- sh -c "
 	for i in \$(seq 40); do '$gc' -q -t 1 -n 200 -r 100 -c /dev/null & done; wait" 2>"$TMP/err")
 is $? 0 "more processes at a time than there are descriptors: the program ends as it would"

@@ -23,21 +23,21 @@ jq -es 'map(select(.kind == "lost"))[0] as $hole | map(select(.kind == "begin"))
 	"$TMP/one" >/dev/null
 ok $? "the hole lies before the first event"
 
-"$O/ebtrace" stat --json -o "$TMP/stat.json" -- env -i "$EXE" 1 500 >"$TMP/out" 2>"$TMP/err"
+ends_with 0 "$O/ebtrace" stat --json -o "$TMP/stat.json" -- env -i "$EXE" 1 500 >"$TMP/out" 2>"$TMP/err"
 jq -e '[.processes[] | select(.comm == "gcstat")] as [$p] | $p.lost.unwatched_ns > 0 and $p.coverage_percent < 100 and
 	($p.coverage_percent - 100 * (1 - $p.lost.unwatched_ns / $p.elapsed_ns) | fabs) < 0.001 and
 	$p.domains[0].coverage_percent < 100 and .total.coverage_percent < 100' "$TMP/stat.json" >/dev/null
 ok $? "and missing in the coverage that stat reports, by as much as it lasted" ||
 	diag "$(jq -c '.total, .processes[] | [.comm, .elapsed_ns, .coverage_percent, .lost]' "$TMP/stat.json")" "$(cat "$TMP/err")"
 
-"$O/ebtrace" -q -o "$TMP/one.ebt" -- env -i "$EXE" 1 20 >"$TMP/out"
+ends_with 0 "$O/ebtrace" -q -o "$TMP/one.ebt" -- env -i "$EXE" 1 20 >"$TMP/out"
 is "$("$O/ebtrace" info --json "$TMP/one.ebt" | jq '.unwatched_ns > 0')" true "info of a capture prints the time of the hole"
 
 # With its ring switched on by the environment it is left to its ring.
-"$O/ebtrace" stat --json -o "$TMP/stat.json" -- "$EXE" 1 500 >"$TMP/out" 2>"$TMP/err"
+ends_with 0 "$O/ebtrace" stat --json -o "$TMP/stat.json" -- "$EXE" 1 500 >"$TMP/out" 2>"$TMP/err"
 is "$(jq -c '[.processes[].coverage_percent, .total.coverage_percent]' "$TMP/stat.json")" "[100,100]" \
 	"a program that is started with its ring is covered from begin to end"
-"$O/ebtrace" -v -f ndjson -o "$TMP/ring" -- "$EXE" 1 500 >"$TMP/out" 2>"$TMP/err"
+ends_with 0 "$O/ebtrace" -v -f ndjson -o "$TMP/ring" -- "$EXE" 1 500 >"$TMP/out" 2>"$TMP/err"
 is "$(minors "$TMP/ring") $(holes "$TMP/ring")" "$(awk '$1 == "minor" { print $2 }' "$TMP/out") 0" \
 	"and has no hole"
 
@@ -48,7 +48,7 @@ for i in \$(seq 50); do
 	wait
 done
 END
-"$O/ebtrace" -f ndjson -o "$TMP/many" -- sh "$TMP/children" 2>"$TMP/err"
+ends_with 0 "$O/ebtrace" -f ndjson -o "$TMP/many" -- sh "$TMP/children" 2>"$TMP/err"
 own=$(cat "$TMP"/stat.* | awk '$1 == "minor" { n += $2 } END { print n }')
 got=$(minors "$TMP/many")
 diag "$got of $own collections, $(holes "$TMP/many") holes"
@@ -65,9 +65,9 @@ ok $? "each whose collections were not all counted has its hole"
 ok $? "and so has each of which nothing was seen"
 
 # Programs run as they would without us.
-"$O/ebtrace" -q -f ndjson -o "$TMP/t" -- sh -c "env -i $EXE 1 20 & wait \$!; echo status \$?" >"$TMP/out" 2>/dev/null
+ends_with 0 "$O/ebtrace" -q -f ndjson -o "$TMP/t" -- sh -c "env -i $EXE 1 20 & wait \$!; echo status \$?" >"$TMP/out" 2>/dev/null
 is "$(tail -1 "$TMP/out")" "status 0" "a shell gets its child's status"
-"$O/ebtrace" -q -f ndjson -o "$TMP/t" -- sh -c "env -i sh -c 'kill -TERM \$\$; exit 3'; echo status \$?" >"$TMP/out" 2>/dev/null
+ends_with 0 "$O/ebtrace" -q -f ndjson -o "$TMP/t" -- sh -c "env -i sh -c 'kill -TERM \$\$; exit 3'; echo status \$?" >"$TMP/out" 2>/dev/null
 is "$(tail -1 "$TMP/out")" "status 143" "and its signal"
 "$O/ebtrace" -q -f ndjson -o "$TMP/t" -- "$O/tests/prog/debugger" "$EXE" 1 20 >"$TMP/out" 2>/dev/null
 is "$? $(tail -1 "$TMP/out")" "0 debugged to its end: 0" "a debugger in the tree works"

@@ -36,7 +36,7 @@ is "$(sed -n '2s/ .*//p' "$TMP/said")" 0 "semaphores of a bystander with the sam
 	diag "$(cat "$TMP/said")"
 echo q >&7
 exec 7>&-
-wait $tracer
+end_well $tracer
 # A program that ebtrace starts is probed in all that run its file, where no other process does.
 mkfifo "$TMP/ours" "$TMP/theirs"
 "$O/ebtrace" -v -f ndjson -o "$TMP/t" -- "$O/tests/prog/markers_x86_64" <"$TMP/ours" >"$TMP/out" 2>"$TMP/err" &

@@ -47,7 +47,7 @@ diag "$processes processes, $reads reads of mappings, $opens files opened"
 perl -e '@c = map { fork() || do { sleep 60; exit } } 1 .. 30; $| = 1; print "ready\n"; waitpid($_, 0) for @c' >"$TMP/parent" &
 parent=$!
 wait_for grep -q ready "$TMP/parent"
-"$O/ebtrace" trace -vv --wait -d 0.5 -f ebt -o "$TMP/out" -p $parent >"$TMP/said" 2>"$TMP/err"
+ends_with 4 "$O/ebtrace" trace -vv --wait -d 0.5 -f ebt -o "$TMP/out" -p $parent >"$TMP/said" 2>"$TMP/err"
 read -r processes reads < <(sed -n \
 	's/^ebtrace: \([0-9]*\) processes: mappings read \([0-9]*\) times,.*/\1 \2/p' "$TMP/err")
 is "${processes:-0}" 31 "a program that runs and its children are traced" || diag "$(tail -5 "$TMP/err")"

@@ -20,7 +20,7 @@ cat >"$TMP/again" <<-'EOF'
 EOF
 # trace NAME MODE "PAIRS CUSTOMS" LOG_WSIZE
 trace() {
-	O=$O timeout 300 unshare -pf --mount-proc "$O/ebtrace" -q --mode "$2" -f ndjson -o "$TMP/$1" -- \
+	O=$O ends_with 0 timeout 300 unshare -pf --mount-proc "$O/ebtrace" -q --mode "$2" -f ndjson -o "$TMP/$1" -- \
 		bash "$TMP/again" "$3" "$4" >"$TMP/$1.err" 2>&1
 }
 trace wrapped ring "0 6000" 10 &

@@ -34,13 +34,13 @@ ok $? "its blame is of the same pauses" || diag "$(jq -c '[.total.pauses, .blame
 for _ in {1..5}; do
 	yields trace --blame --mode probes -o "$TMP/trace.ebt"
 	status=$?
-	"$O/ebtrace" stat --json --blame "$TMP/trace.ebt" >"$TMP/json"
+	ends_with 0 "$O/ebtrace" stat --json --blame "$TMP/trace.ebt" >"$TMP/json"
 	[ "$(jq .total.pauses.cut.loss "$TMP/json")" = 0 ] && break
 done
 is $status 0 "events of pauses are recorded"
 same_pauses "$TMP/json"
 ok $? "the blame of a capture is of its pauses" || diag "$(jq -c '[.total.pauses, .blame]' "$TMP/json")"
-"$O/ebtrace" trace "$TMP/trace.ebt" -f ndjson >"$TMP/trace"
+ends_with 0 "$O/ebtrace" trace "$TMP/trace.ebt" -f ndjson >"$TMP/trace"
 is "$(jq -s '[.[] | select(.kind == "pause").duration_ns] | [length, add]' -c "$TMP/trace")" \
 	"$(jq -c '[.blame.pauses, .blame.pause_ns]' "$TMP/json")" "and so are the events"
 jq -s -e '

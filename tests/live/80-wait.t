@@ -53,7 +53,7 @@ is "$? $(cat "$TMP/err" | tail -1)" "4 ebtrace: nothing to trace has come" "--wa
 printf '#!/bin/sh\n"%s" -q -n 100000 -c /dev/null\n:\n' "$(realpath "$O/tests/prog/minigc")" >"$TMP/wrapper"
 chmod 755 "$TMP/wrapper"
 for mode in ring stream probes; do
-	"$O/ebtrace" --mode $mode -o "$TMP/named.ebt" -- "$TMP/wrapper" 2>"$TMP/err"
+	ends_with 0 "$O/ebtrace" --mode $mode -o "$TMP/named.ebt" -- "$TMP/wrapper" 2>"$TMP/err"
 	is "$("$O/ebtrace" info --json "$TMP/named.ebt" |
 		jq -r '[.processes[].comm] | unique[]')" minigc \
 		"--mode $mode: the child of a script has a name" || diag "$(cat "$TMP/err")"

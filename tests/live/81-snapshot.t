@@ -27,7 +27,7 @@ for command in trace stat; do
 	"$O/ebtrace" $command -q --snapshot -p $program >"$TMP/out" 2>"$TMP/err"
 	is $? 0 "$command --snapshot alone: status 0"
 done
-"$O/ebtrace" -q -f ndjson --snapshot -p $program >"$TMP/out"
+ends_with 0 "$O/ebtrace" -q -f ndjson --snapshot -p $program >"$TMP/out"
 jq -es '(map(select(.kind == "lost").words) | length > 0 and add > 0) and (.[-1] | .lost_words == 0 and .history_words > 0)' "$TMP/out" >/dev/null
 ok $? "what was overwritten is reported, and counted as of before"
 "$O/ebtrace" info -q --fail-on-loss -p $program >"$TMP/out"

@@ -6,18 +6,18 @@ need_root
 need_command jq
 
 # Fewer collections may all be the first thread's, before the others have begun.
-"$O/ebtrace" -q --mode stream -o "$TMP/all.ebt" -- "$O/tests/prog/minigc" -q -t 3 -n 20000 -c /dev/null
-"$O/ebtrace" -f ndjson "$TMP/all.ebt" >"$TMP/all"
+ends_with 0 "$O/ebtrace" -q --mode stream -o "$TMP/all.ebt" -- "$O/tests/prog/minigc" -q -t 3 -n 20000 -c /dev/null
+ends_with 0 "$O/ebtrace" -f ndjson "$TMP/all.ebt" >"$TMP/all"
 tids=($(jq -r 'select(.ts != null and .tid != null and .kind == "begin").tid' "$TMP/all" | sort -un))
 is ${#tids[@]} 3 "the program has three threads"
 shown() { jq -c 'select(.ts != null and (.kind | IN("lost", "process") | not))' "$@"; }
 for tid in "${tids[@]}"; do
-	"$O/ebtrace" -f ndjson -t "$tid" "$TMP/all.ebt" >"$TMP/one" 2>"$TMP/err"
+	ends_with 0 "$O/ebtrace" -f ndjson -t "$tid" "$TMP/all.ebt" >"$TMP/one" 2>"$TMP/err"
 	shown "$TMP/one" >"$TMP/got"
 	jq -c --argjson tid "$tid" 'select(.tid == $tid and .kind != "process")' "$TMP/all" >"$TMP/want"
 	same_file "$TMP/got" "$TMP/want" "-t of a capture: all events of the thread, and no others"
 done
-"$O/ebtrace" -f ndjson -t "${tids[0]}" -t "${tids[2]}" "$TMP/all.ebt" 2>"$TMP/err" | shown >"$TMP/got"
+ends_with 0 "$O/ebtrace" -f ndjson -t "${tids[0]}" -t "${tids[2]}" "$TMP/all.ebt" 2>"$TMP/err" | shown >"$TMP/got"
 jq -c --argjson a "${tids[0]}" --argjson b "${tids[2]}" \
 	'select((.tid == $a or .tid == $b) and .kind != "process")' "$TMP/all" >"$TMP/want"
 same_file "$TMP/got" "$TMP/want" "-t twice: those of both"

@@ -59,11 +59,11 @@ attach alone
 echo >&$in
 wait_for test -e "$TMP/rings/$pid.events"
 kill -INT $tracer
-wait $tracer
+end_well $tracer
 echo >&$in
 wait $pid
 is $? 42 "alone: the program ends with its own status when its tracer is gone"
 is "$(ls "$TMP/rings")" "$pid.events" "alone: nobody has removed its file yet"
-"$O/ebtrace" list --prune >"$TMP/list" 2>&1
+ends_with 0 "$O/ebtrace" list --prune >"$TMP/list" 2>&1
 is "$(ls "$TMP/rings")" "" "alone: ebtrace list --prune does" || diag "$(cat "$TMP/list")"
 done_testing

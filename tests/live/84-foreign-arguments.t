@@ -58,7 +58,7 @@ grep -qF "process $!: marker begin of $TMP/foreign is not probed: its arguments 
 ok $? "the message names the file, the marker, its arguments and those expected" || diag "$(cat "$TMP/err")"
 
 for mode in probes auto; do
-	"$O/ebtrace" --mode $mode -f ndjson -o "$TMP/out" -- "$TMP/both" 3 2>"$TMP/err"
+	ends_with 0 "$O/ebtrace" --mode $mode -f ndjson -o "$TMP/out" -- "$TMP/both" 3 2>"$TMP/err"
 	is "$(grep -c 'marker begin .* is not probed' "$TMP/err")" 1 \
 		"$mode: a file is reported once, though four processes run it" || diag "$(cat "$TMP/err")"
 	is "$(jq -r 'select(.kind == "begin" or .kind == "end") | "\(.pid) \(.kind) \(.name)"' "$TMP/out" |

@@ -121,7 +121,7 @@ int main(int argc, char **argv)
 }
 END_C
 cc -O1 "$TMP/exec.c" -o "$TMP/exec"
-"$O/ebtrace" trace -f ndjson -o "$TMP/out" -- "$TMP/exec" 2>"$TMP/err"
+ends_with 0 "$O/ebtrace" trace -f ndjson -o "$TMP/out" -- "$TMP/exec" 2>"$TMP/err"
 is "$(jq -s '[.[] | select(.kind == "alloc")] | length' "$TMP/out")" 105 "two programs of one process are traced" ||
 	diag "$(cat "$TMP/err")"
 is "$(jq -s '[.[] | select(.kind == "alloc" or .kind == "collect") | .obj] | group_by(.) | map(select(length == 1) | .[0]) | map(tostring) | join(" ")' \
@@ -138,7 +138,7 @@ tracer=$!
 wait_for attached
 echo >&6
 exec 6>&-
-wait $tracer
+end_well $tracer
 counted() { awk -v what="$1" '$2 == what { n += $3 } END { print n }' "$TMP/counts"; }
 for kind in alloc promote collect; do
 	is "$(jq -s "[.[] | select(.kind == \"$kind\")] | length" "$TMP/out")" "$(counted $kind)" \
@@ -148,7 +148,7 @@ is "$(jq -s '([.[] | select(.kind == "collect") | .obj] - [.[] | select(.kind ==
 	"each object that is collected was allocated"
 is "$(jq -r 'select(.kind == "alloc") | .stack[-1] | sub("@.*/"; " ") | sub(":.*"; "")' "$TMP/out" | sort -u)" \
 	"sampled_alloc sampled.c" "the innermost function is that which reports, without those of the library"
-"$O/ebtrace" trace -o "$TMP/out.ctf" -- env EBTRACE_MEMTRACE_RATE=1e-2 "$O/tests/prog/minigc" -o -q -n 100000 2>"$TMP/err"
+ends_with 0 "$O/ebtrace" trace -o "$TMP/out.ctf" -- env EBTRACE_MEMTRACE_RATE=1e-2 "$O/tests/prog/minigc" -o -q -n 100000 2>"$TMP/err"
 rate=$("$O/ebtrace" info "$TMP/out.ctf" | sed -n 's/^  sampled *\([^ ]*\) .*/\1/p')
 awk -v rate="$rate" 'BEGIN { exit !(rate > 0.0099 && rate < 0.0101) }'
 ok $? "the sample rate is that of the program" || diag "$rate"

@@ -63,7 +63,7 @@ begin() {
 end() {
 	echo >&5
 	exec 5>&-
-	wait $tracer
+	end_well $tracer
 }
 
 begin record "$O/ebtrace" mem record -o "$TMP/out.ctf"
@@ -72,12 +72,12 @@ is $? 0 "its allocations are recorded" || diag "$(cat "$TMP/record.err")"
 is "$("$O/ebtrace" info "$TMP/out.ctf" | sed -n 's/^  events *//p')" \
 	"700: 400 alloc, 0 promote, 300 collect" "all of them are in the trace"
 is "$(stat -c %a "$TMP/out.ctf")" 600 "which is its user's alone"
-"$O/ebtrace" mem hotspots "$TMP/out.ctf" >"$TMP/recorded"
+ends_with 0 "$O/ebtrace" mem hotspots "$TMP/out.ctf" >"$TMP/recorded"
 head -1 "$TMP/recorded" | grep -q ': 400 sampled objects that stand for 256000 words in '
 ok $? "its report says that samples stand for words" || diag "$(head -1 "$TMP/recorded")"
 is "$(grep -cE ' (words    objects  allocated at|words: own      below  function)$' "$TMP/recorded") $(grep -c samples "$TMP/recorded")" "2 0" \
 	"and so do the columns of hotspots" || diag "$(<"$TMP/recorded")"
-"$O/ebtrace" mem flame -o "$TMP/flame.svg" "$TMP/out.ctf"
+ends_with 0 "$O/ebtrace" mem flame -o "$TMP/flame.svg" "$TMP/out.ctf"
 is "$(grep -cE '^<title>.*\), [0-9]+ words?$|, 256000 words' "$TMP/flame.svg" | sed 's/^[1-9].*/some/') $(grep -cE ' [0-9]+ samples?\>' "$TMP/flame.svg")" \
 	"some 0" "and the flame graph"
 grep -qE '^ *2\.0 MiB .* sampled \(' "$TMP/recorded"
@@ -111,7 +111,7 @@ echo >&5
 exec 5>&-
 wait $program
 pkill -CONT -P $tracer
-wait $tracer
+end_well $tracer
 is "$(same "$TMP/stopped.out")" "$(same "$TMP/recorded")" "also if it has ended before the first record is read"
 
 for program in "$TMP/allocs" "sh -c '\"\$0\"; exit 3' $TMP/allocs" "sh -c 'exec \"\$0\"' $TMP/allocs"; do

@@ -95,9 +95,9 @@ lines() { grep -n "$1" "$TMP/$2" | head -1 | cut -d: -f1; }
 outer="main@holes.c:$(lines $'^\twork();' holes.c) work@holes.c:$(lines 'lib_call(act, i)' holes.c) lib_call@lib.c:$(lines $'^\tact(n);' lib.c)"
 for name in holes fixed; do
 	for run in 1 2; do
-		"$O/ebtrace" mem record -q --rate 1 -o "$TMP/$name.$run.ctf" -- "$TMP/$name" 2>"$TMP/err"
+		ends_with 0 "$O/ebtrace" mem record -q --rate 1 -o "$TMP/$name.$run.ctf" -- "$TMP/$name" 2>"$TMP/err"
 	done
-	"$O/ebtrace" -q "$TMP/$name.1.ctf" -o "$TMP/$name.ndjson"
+	ends_with 0 "$O/ebtrace" -q "$TMP/$name.1.ctf" -o "$TMP/$name.ndjson"
 	is "$(chains "$TMP/$name.ndjson" alloc | grep ' act@')" "300 $outer act@holes.c:$(lines malloc holes.c)" \
 		"$name: mem record names the functions and lines of the program and of the library"
 	is "$(chains "$TMP/$name.ndjson" alloc | grep -E ' (0x|\$|[?])')" "" "and leaves no address without a name"
@@ -110,8 +110,8 @@ for name in holes fixed; do
 	tracer=$!
 	wait_for grep -q 'attached to' "$TMP/err"
 	end
-	wait $tracer
-	"$O/ebtrace" -q "$TMP/out.ctf" -o "$TMP/out.ndjson"
+	end_well $tracer
+	ends_with 0 "$O/ebtrace" -q "$TMP/out.ctf" -o "$TMP/out.ndjson"
 	is "$(chains "$TMP/out.ndjson" alloc)" "300 $outer act@holes.c:$(lines STAP holes.c)" "mem record -p does so, too" ||
 		diag "$(cat "$TMP/err")"
 

@@ -12,9 +12,10 @@ walk=$O/tests/prog/pagewalk
 
 # trace NAME STEPS...: the program's steps, from its first instruction.
 trace() {
-	local name=$1
+	local name=$1 wanted=0
 	shift
-	timeout 300 "$O/ebtrace" trace --pages -f ndjson -o "$TMP/$name.ndjson" -- "$walk" "$@" \
+	[ "${*: -1}" = kill ] && wanted=137
+	ends_with $wanted timeout 300 "$O/ebtrace" trace --pages -f ndjson -o "$TMP/$name.ndjson" -- "$walk" "$@" \
 		>"$TMP/$name.said" 2>"$TMP/$name.err"
 }
 
@@ -55,12 +56,12 @@ at=$(jq -r --argjson child "$child" 'select(.pid == $child and .cause == "fork")
 is "$at" 1 "a child begins with its parent's pages"
 left=$(perl tests/live/pages.pl --left "$child" "$TMP/forked.ndjson")
 is "$left" 0 "and frees them at its end"
-timeout 300 "$O/ebtrace" trace --pages --no-follow -f ndjson -o "$TMP/alone.ndjson" -- "$walk" fork >"$TMP/out" 2>&1
+ends_with 0 timeout 300 "$O/ebtrace" trace --pages --no-follow -f ndjson -o "$TMP/alone.ndjson" -- "$walk" fork >"$TMP/out" 2>&1
 is "$(jq -r 'select(.pid).pid' "$TMP/alone.ndjson" | sort -u | wc -l)" 1 \
 	"with --no-follow it is not traced" || head -3 "$TMP/alone.ndjson"
 
-timeout 300 "$O/ebtrace" trace --pages -o "$TMP/walk.ebt" -- "$walk" touch drop >"$TMP/steps.said" 2>"$TMP/err"
-timeout 300 "$O/ebtrace" "$TMP/walk.ebt" -o "$TMP/capture.ndjson" 2>"$TMP/err"
+ends_with 0 timeout 300 "$O/ebtrace" trace --pages -o "$TMP/walk.ebt" -- "$walk" touch drop >"$TMP/steps.said" 2>"$TMP/err"
+ends_with 0 timeout 300 "$O/ebtrace" "$TMP/walk.ebt" -o "$TMP/capture.ndjson" 2>"$TMP/err"
 got=$(perl tests/live/pages.pl "$TMP/steps.said" "$TMP/capture.ndjson")
 [ "${got#ok}" != "$got" ]
 ok $? "a capture has the same changes" || diag "$got"

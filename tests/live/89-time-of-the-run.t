@@ -25,9 +25,9 @@ jq -e '.total.wall_ns as $run | [.processes[] |
 ok $? "no process was seen for longer than the run" || diag "$(jq -c '.processes[] | .wall_ns, .domains' "$TMP/json")"
 
 # A later file of a run begins where the one before it ends.
-"$O/ebtrace" -q --max-size 64K --rotate 2 -o "$TMP/run.ebt" -- "$O/tests/prog/minigc" -q -t 2 -n 100000 -c /dev/null
+ends_with 0 "$O/ebtrace" -q --max-size 64K --rotate 2 -o "$TMP/run.ebt" -- "$O/tests/prog/minigc" -q -t 2 -n 100000 -c /dev/null
 last=$("$O/ebtrace" -f ndjson "$TMP/run.1.ebt" | jq -s 'map(.ts // empty) | max')
-"$O/ebtrace" stat --json "$TMP/run.ebt" >"$TMP/json"
+ends_with 0 "$O/ebtrace" stat --json "$TMP/run.ebt" >"$TMP/json"
 is "$(jq .begin_ns "$TMP/json")" "$last" "the statistics of a later file of --rotate begin with that file"
 jq -e '.total.wall_ns as $run | [.processes[].domains[] | .elapsed_ns <= $run] | length > 0 and all' "$TMP/json" >/dev/null
 ok $? "and no domain has lived for longer" || diag "$(jq -c '.total.wall_ns, .processes[].domains' "$TMP/json")"

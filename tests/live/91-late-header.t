@@ -7,7 +7,7 @@ need_command jq
 need_command xz
 mkdir -m 700 "$TMP/rings"
 xz -dc tests/data/ocaml-5.3.0/c-user.events.xz >"$TMP/ring.events"
-"$O/ebtrace" -q --ocaml-version 5.3 -f ndjson "$TMP/ring.events" | jq -r 'select(.pos != null) | [.pos, .kind, .name] | @tsv' >"$TMP/want"
+ends_with 0 "$O/ebtrace" -q --ocaml-version 5.3 -f ndjson "$TMP/ring.events" | jq -r 'select(.pos != null) | [.pos, .kind, .name] | @tsv' >"$TMP/want"
 mkfifo "$TMP/in"
 "$O/tests/prog/late_header" "$TMP/ring.events" "$TMP/rings" <"$TMP/in" >"$TMP/pid" &
 children+=($!)

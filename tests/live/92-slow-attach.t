@@ -28,7 +28,8 @@ hold_back() {
 	touch "$TMP/$1.go"
 	sleep "$2"
 	kill -CONT "$3"
-	wait "$shell" "$tracer"
+	wait "$shell"
+	end_well "$tracer"
 }
 
 # Another process, which is probed in time, brings events all the while: they must wait for the ring.
@@ -118,7 +119,8 @@ exec 8>&-
 has_ended() { [ ! -e "/proc/$1/exe" ]; }
 wait_for has_ended "$unread"
 kill -CONT "$keeper"
-wait "$shell" "$tracer"
+wait "$shell"
+end_well "$tracer"
 "$O/tests/prog/tally" <"$TMP/unread.ndjson" >"$TMP/unread.tally"
 # Where its parent has waited for it by then it may count as not watched, too, which is history.
 if [ "$(jq -cs 'map(select(.kind == "lost" and (.history | not)) | .ts > .since)' "$TMP/unread.ndjson")" = "[true]" ]; then

@@ -46,6 +46,7 @@ have_ended() { [ "$(find "$TMP" -name "${1##*/}.[0-7]" -size +0 | wc -l)" = 8 ];
 traced() {
 	local at=$TMP/$2.$3
 	"$1" "$2" "$3"
+	has_status "[014]" $? "with $3 descriptors ebtrace"
 	[ $? = 1 ] && grep -q 'Too many open files' "$at.err" && return 0
 	grep -q '"kind":"lost"' "$at.t" && return 0
 	"$O/tests/prog/tally" <"$at.t" >"$at.tally"

@@ -12,14 +12,14 @@ for i in \$(seq 50); do
 done
 "$TMP/alpha" -q -t 1 -s 9 -r 1000 -c /dev/null
 END
-run() { "$O/ebtrace" stat --mode ring -o "$TMP/$1" "${@:2}" -- sh "$TMP/many" 2>"$TMP/err"; }
+run() { ends_with 0 "$O/ebtrace" stat --mode ring -o "$TMP/$1" "${@:2}" -- sh "$TMP/many" 2>"$TMP/err"; }
 run text &
-"$O/ebtrace" stat --mode ring --by process -o "$TMP/each" -- sh "$TMP/many" 2>"$TMP/err.each" &
+ends_with 0 "$O/ebtrace" stat --mode ring --by process -o "$TMP/each" -- sh "$TMP/many" 2>"$TMP/err.each" &
 run json --json
 is $? 0 "a hundred programs that end, and one that outlives them" || diag "$(cat "$TMP/err")"
 wait
 
-"$O/ebtrace" stat --json-schema >"$TMP/schema"
+ends_with 0 "$O/ebtrace" stat --json-schema >"$TMP/schema"
 is "$(jq -r --slurpfile s "$TMP/schema" '$s[0] as $schema | '"$(grep -v '^#' tests/stat-schema.jq)" "$TMP/json" 2>&1)" "" \
 	"the JSON is valid by its schema"
 jq -e '.processes | length >= 65 and length < 101' "$TMP/json" >/dev/null

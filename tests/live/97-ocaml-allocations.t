@@ -30,7 +30,7 @@ begin() {
 end() {
 	echo >&5
 	exec 5>&-
-	wait $tracer
+	end_well $tracer
 }
 # report NAME ARGS...: what the program allocates, in NAME.json, and what it says itself, in NAME.
 report() {
@@ -75,7 +75,7 @@ ok $? "of four sites as well, with 65.6, 26.2, 4.9 and 3.3 % of all words" || di
 
 # Each 7 words the program is where it was, and the heap's end always reaches the same object: whichever
 # samples are taken, at random or not.
-timeout 300 "$O/ebtrace" mem hotspots --json -o "$TMP/turn.json" -- chroot "$ROOT" "$EXE_IN" in_turn 100000000 >"$TMP/in_turn" 2>"$TMP/err"
+ends_with 0 timeout 300 "$O/ebtrace" mem hotspots --json -o "$TMP/turn.json" -- chroot "$ROOT" "$EXE_IN" in_turn 100000000 >"$TMP/in_turn" 2>"$TMP/err"
 jq -e '[.sites[] | select(.function | startswith("Sites."))] |
 	(map(select(.function == "Sites.four") | .bytes) | add) / (map(.bytes) | add) | . < 0.01 or . > 0.99' \
 	"$TMP/turn.json" >/dev/null
@@ -91,7 +91,7 @@ is "$(jq -r '.sites[] | select(.function == "Sites.list") | .positions[] | "\(.l
 	"of allocations that are made at once each has its own position"
 
 strip "$EXE" -o "$EXE_DIR/stripped"
-timeout 300 "$O/ebtrace" mem hotspots --json -o "$TMP/stripped.json" -- chroot "$ROOT" "${EXE_IN%/*}/stripped" shares 20000000 >/dev/null 2>"$TMP/err"
+ends_with 0 timeout 300 "$O/ebtrace" mem hotspots --json -o "$TMP/stripped.json" -- chroot "$ROOT" "${EXE_IN%/*}/stripped" shares 20000000 >/dev/null 2>"$TMP/err"
 sites() { jq -r '.sites[] | select(.function | startswith("Sites.")) | .function' "$1" | sort; }
 is "$(sites "$TMP/stripped.json")" "$(sites "$TMP/shares.json")" "a program without symbols has the same sites" ||
 	diag "$(cat "$TMP/err")"
@@ -115,7 +115,7 @@ for report in live lifetimes; do
 done
 end
 is $? 0 "a running program is recorded" || diag "$(cat "$TMP/err")"
-"$O/ebtrace" trace -f ndjson "$TMP/out.ctf" -o "$TMP/out.ndjson" -q
+ends_with 0 "$O/ebtrace" trace -f ndjson "$TMP/out.ctf" -o "$TMP/out.ndjson" -q
 jq -r 'select(.kind == "alloc") | [.stack[] | select(contains("@??:") | not)] |
 	select(.[-1] // "" | startswith("Sites.allocate")) | .[:-1] | join(" ")' "$TMP/out.ndjson" | sort -u >"$TMP/got"
 sort -u "$TMP/printed" >"$TMP/wanted"
@@ -129,7 +129,7 @@ is "$(jq -r 'select(.kind == "alloc" and .stack[0] == "[stack not whole]@??:0:0-
 	"Sites.from_c.(fun)@sites.ml" \
 	"those that the runtime itself cuts, below a callback from C in a fiber, are marked: no others"
 
-timeout 300 "$O/ebtrace" mem hotspots --json -o "$TMP/emptied.json" -- chroot "$ROOT" "$EXE_IN" emptied 20 >"$TMP/emptied" 2>"$TMP/err"
+ends_with 0 timeout 300 "$O/ebtrace" mem hotspots --json -o "$TMP/emptied.json" -- chroot "$ROOT" "$EXE_IN" emptied 20 >"$TMP/emptied" 2>"$TMP/err"
 awk -v list="$(jq '[.sites[] | select(.function == "Sites.list") | .bytes / 8] | add' "$TMP/emptied.json")" \
 	-v pair="$(jq '[.sites[] | select(.function == "Sites.pair") | .bytes / 8] | add // 0' "$TMP/emptied.json")" \
 	-v rest="$(jq '[.sites[] | select(.function | startswith("[in minor heaps")) | .bytes / 8] | add' "$TMP/emptied.json")" '
@@ -151,7 +151,7 @@ ok $? "the summary has the interval of each row, and which ones fewer than 30 sa
 
 # Few, each of which is taken, and many, where three times the interval of 95 % is allowed.
 for n in 200 20000; do
-	timeout 300 "$O/ebtrace" mem hotspots -v --no-wrappers --json -o "$TMP/values.json" -- chroot "$ROOT" "$EXE_IN" unmarshal $n >"$TMP/values" 2>"$TMP/err"
+	ends_with 0 timeout 300 "$O/ebtrace" mem hotspots -v --no-wrappers --json -o "$TMP/values.json" -- chroot "$ROOT" "$EXE_IN" unmarshal $n >"$TMP/values" 2>"$TMP/err"
 	(jq -r '.total | ["all", .bytes, .low, .high] | @tsv' "$TMP/values.json"
 		jq -r '.sites[] | [.function, .bytes, .low, .high] | @tsv' "$TMP/values.json") | awk -F'\t' '
 		FNR == NR { split($0, of, " "); bytes[of[1]] = 8 * of[2]; next }
@@ -182,7 +182,7 @@ ok $? "of four that allocate as 1 : 0.4 : 0.4 : 0.1, what domains allocate that 
 # It lives for some milliseconds. Where it has ended before a busy machine let it be held, which a line reports, it
 # runs once more.
 for _ in 1 2 3 4 5; do
-	timeout 300 "$O/ebtrace" mem hotspots --json -o "$TMP/tiny.json" -- chroot "$ROOT" "$EXE_IN" shares 10000 >"$TMP/truth" 2>"$TMP/err"
+	ends_with 0 timeout 300 "$O/ebtrace" mem hotspots --json -o "$TMP/tiny.json" -- chroot "$ROOT" "$EXE_IN" shares 10000 >"$TMP/truth" 2>"$TMP/err"
 	grep -q 'ended before it could be looked into\|not watched' "$TMP/err" || break
 done
 # Of the runtime's own there is a little.
@@ -201,12 +201,12 @@ ok $? "where they are many the small ones are chosen at random: what each site a
 is "$(jq -c '.sites[] | select(.function == "Sites.huge") | [.bytes, .low, .high]' "$TMP/sizes.json")" \
 	"$(awk '/huge/ { b = 8 * $2; print "[" b "," b "," b "]" }' "$TMP/sizes")" \
 	"and what is large among them counts with its own size still"
-timeout 300 "$O/ebtrace" mem flame -f folded -o "$TMP/sizes.folded" -- chroot "$ROOT" "$EXE_IN" sizes 1000 >"$TMP/truth" 2>"$TMP/err"
+ends_with 0 timeout 300 "$O/ebtrace" mem flame -f folded -o "$TMP/sizes.folded" -- chroot "$ROOT" "$EXE_IN" sizes 1000 >"$TMP/truth" 2>"$TMP/err"
 is "$(awk '/Sites.huge/ { n += $NF } END { print n }' "$TMP/sizes.folded")" "$(awk '/huge/ { print $2 }' "$TMP/truth")" \
 	"so it does in the flame graph, in words"
 
 # One may end before it is probed.
-timeout 300 "$O/ebtrace" mem hotspots -v --json -o "$TMP/tiny.json" -- chroot "$ROOT" sh -c "for i in 1 2 3 4 5 6 7 8; do $EXE_IN shares 10000; done" >"$TMP/truth" 2>"$TMP/err"
+ends_with 0 timeout 300 "$O/ebtrace" mem hotspots -v --json -o "$TMP/tiny.json" -- chroot "$ROOT" sh -c "for i in 1 2 3 4 5 6 7 8; do $EXE_IN shares 10000; done" >"$TMP/truth" 2>"$TMP/err"
 awk -v got="$(jq '[.sites[] | select(.function | startswith("[in minor heaps")) | .bytes / 8] | add' "$TMP/tiny.json")" '
 	/no sample stands/ { sub(/.* stands for /, ""); words += $1 }
 	END { printf "# %d words, %d\n", got, words; exit words < 90000 || got != words }' "$TMP/err"

@@ -14,7 +14,7 @@ counted() { awk -v what="$2" '$2 == what { n += $3 } END { print n }' "$1"; }
 EBTRACE_PAGETRACE="$TMP/heap.pt" "$minigc" -p -q -t 3 -n 1000000 -N 2048 -M 400000 -c "$TMP/counts"
 ok $? "a program writes a page trace of its heap"
 is "$(stat -c %a "$TMP/heap.pt")" 600 "for its user alone"
-"$O/ebtrace" info "$TMP/heap.pt" >"$TMP/info"
+ends_with 0 "$O/ebtrace" info "$TMP/heap.pt" >"$TMP/info"
 grep -q "^$TMP/heap.pt: .*page trace" "$TMP/info"
 ok $? "info names the format" || diag "$(<"$TMP/info")"
 runs="$(counted "$TMP/counts" page_alloc) page_alloc, $(counted "$TMP/counts" page_free) page_free"
@@ -22,7 +22,7 @@ grep -q ": $runs, $(counted "$TMP/counts" page_scavenge) page_scavenge\$" "$TMP/
 ok $? "with every event that the program counted" || diag "$(<"$TMP/info")" "$runs"
 [ "$(counted "$TMP/counts" page_scavenge)" -gt 20 ]
 ok $? "which are more than a few"
-"$O/ebtrace" pages damage --json "$TMP/heap.pt" >"$TMP/damage"
+ends_with 0 "$O/ebtrace" pages damage --json "$TMP/heap.pt" >"$TMP/damage"
 is "$(jq -r '[.double_allocs, .double_frees, .scavenged_allocated, .untracked, .damages, .has_boot] | join(" ")' \
 	"$TMP/damage")" "0 0 0 0 0 true" "the reports find no violation, and the end"
 is "$("$O/ebtrace" pages --json "$TMP/heap.pt" | jq -r '.totals.end | "\(.allocated) \(.free) \(.scavenged)"')" \
@@ -64,7 +64,7 @@ runs_of() { jq -r 'select(.kind | startswith("page_")) | "\(.kind) \(.addr) \(.p
 
 for mode in stream probes; do
 	traced $mode --mode $mode
-	"$O/ebtrace" trace -f ndjson -o "$TMP/$mode.file" "$TMP/$mode.pt"
+	ends_with 0 "$O/ebtrace" trace -f ndjson -o "$TMP/$mode.file" "$TMP/$mode.pt"
 	runs_of "$TMP/$mode.file" >"$TMP/$mode.expected"
 	runs_of "$TMP/$mode.ndjson" | diff - "$TMP/$mode.expected" >"$TMP/diff"
 	ok $? "$mode: the markers have the events of the file" || diag "$(head -5 "$TMP/diff")"
@@ -80,15 +80,15 @@ for mode in stream probes; do
 done
 
 # What is left at the end, of a capture and of the page trace that is made of it.
-timeout 300 "$O/ebtrace" trace -e 'page_*' -o "$TMP/markers.ebt" -- \
+ends_with 0 timeout 300 "$O/ebtrace" trace -e 'page_*' -o "$TMP/markers.ebt" -- \
 	"$minigc" -p -q -t 3 -n 300000 -N 2048 -M 400000 -c "$TMP/counts" 2>"$TMP/err"
-"$O/ebtrace" trace -f pagetrace -o "$TMP/markers.pt" "$TMP/markers.ebt" 2>"$TMP/err"
+ends_with 0 "$O/ebtrace" trace -f pagetrace -o "$TMP/markers.pt" "$TMP/markers.ebt" 2>"$TMP/err"
 for file in markers.ebt markers.pt; do
 	is "$("$O/ebtrace" pages --json "$TMP/$file" |
 		jq -r '"\(.of) \(.totals.end.allocated) \(.totals.end.free) \(.totals.end.scavenged)"')" \
 		"heap $(counted "$TMP/counts" pages_allocated) $(counted "$TMP/counts" pages_free) $(counted "$TMP/counts" pages_scavenged)" \
 		"$file: the markers are of a heap, with the program's own totals"
-	"$O/ebtrace" pages damage --json "$TMP/$file" >"$TMP/damage"
+	ends_with 0 "$O/ebtrace" pages damage --json "$TMP/$file" >"$TMP/damage"
 	is "$(jq -r '[.double_allocs, .double_frees, .scavenged_allocated] | join(" ")' "$TMP/damage")" \
 		"0 0 0" "$file: without a violation"
 done
@@ -96,7 +96,7 @@ done
 ok $? "the capture is complete"
 is "$("$O/ebtrace" pages --json "$TMP/markers.ebt" | jq .page_bytes)" 8192 "its pages have 8 KiB"
 
-"$O/ebtrace" list "$minigc" >"$TMP/list"
+ends_with 0 "$O/ebtrace" list "$minigc" >"$TMP/list"
 is "$(grep -c '^ebtrace:page_\(alloc\|free\|scavenge\) .*semaphore' "$TMP/list")" 3 "list shows the markers"
 
 if command -v bpftrace >"$TMP/which"; then

@@ -60,7 +60,7 @@ same_file "$TMP/got" "$TMP/wanted" "a program without symbols has them, too" || 
 is "$(called stripped)" "$(called all)" "with the same C"
 
 OCAML_LINK=-g ocaml_build sites tests/ocaml/sites_stubs.c
-timeout 600 "$O/ebtrace" -q --stack=minor -e minor -o "$TMP/sites.ndjson" -- chroot "$ROOT" "$EXE_IN" stacks 0 >"$TMP/sites.printed" 2>"$TMP/err"
+ends_with 0 timeout 600 "$O/ebtrace" -q --stack=minor -e minor -o "$TMP/sites.ndjson" -- chroot "$ROOT" "$EXE_IN" stacks 0 >"$TMP/sites.printed" 2>"$TMP/err"
 jq -r 'select(.kind == "begin") | [.stack // [] | .[] | select(contains(".ml:"))] |
 	select(.[-1] // "" | startswith("Sites.allocate")) | .[:-1] | join(" ")' "$TMP/sites.ndjson" | sort -u >"$TMP/got"
 sort -u "$TMP/sites.printed" >"$TMP/wanted"

@@ -53,19 +53,19 @@ is "$(jq -r 'select(.stack or .kind == "module") | .kind' "$TMP/all.ndjson" | he
 
 run --stack=begin -o "$TMP/x.ebt" -q
 mv "$TMP/nested" "$TMP/elsewhere"
-"$O/ebtrace" "$TMP/x.ebt" -o "$TMP/x.ndjson" -q
+ends_with 0 "$O/ebtrace" "$TMP/x.ebt" -o "$TMP/x.ndjson" -q
 functions "$TMP/x.ndjson" begin >"$TMP/got"
 same_file "$TMP/got" "$TMP/wanted" "a capture has them, also when the program's file is gone"
 modules "$TMP/x.ndjson" >"$TMP/got"
 same_file "$TMP/got" "$TMP/modules" "and the modules"
-"$O/ebtrace" "$TMP/x.ebt" >"$TMP/x.txt"
+ends_with 0 "$O/ebtrace" "$TMP/x.ebt" >"$TMP/x.txt"
 grep -A 6 'begin minor' "$TMP/x.txt" | sed -n 's/^ *at \(.*\)@.*nested\.c:\([0-9]*\).*/\1 \2/p' >"$TMP/got"
 same_file "$TMP/got" "$TMP/wanted" "text has them, a line for each frame"
-"$O/ebtrace" "$TMP/x.ebt" -o "$TMP/x.json" -q
+ends_with 0 "$O/ebtrace" "$TMP/x.ebt" -o "$TMP/x.json" -q
 jq -r '.[] | select(.ph == "B") | .args.stack[] | select(contains("nested.c:")) |
 	sub("@.*nested\\.c:"; " ") | sub(":.*"; "")' "$TMP/x.json" >"$TMP/got"
 same_file "$TMP/got" "$TMP/wanted" "so has Chrome's JSON, in the arguments"
-"$O/ebtrace" "$TMP/x.ebt" -o "$TMP/x.pftrace" -q
+ends_with 0 "$O/ebtrace" "$TMP/x.ebt" -o "$TMP/x.pftrace" -q
 protoc -I tests/perfetto --decode=perfetto.protos.Trace tests/perfetto/trace.proto <"$TMP/x.pftrace" |
 	perl tests/perfetto/trace.pl >"$TMP/x.trace"
 is "$(grep '^!' "$TMP/x.trace" | head -3)" "" "and Perfetto, in which each number refers to something"
@@ -76,7 +76,7 @@ sed -n 's/.*\tcallstack=\([^\t]*\).*/\1/p' "$TMP/x.trace" |
 same_file "$TMP/got" "$TMP/wanted" "and as a callstack"
 grep -o '(/[^()]*+0x' "$TMP/x.trace" | sed 's/^(//; s/+0x$//' | sort -u | grep -v /ld- >"$TMP/got"
 same_file "$TMP/got" "$TMP/modules" "whose frames lie in mappings with a build id"
-"$O/ebtrace" "$TMP/x.ebt" -o "$TMP/x.fxt" -q
+ends_with 0 "$O/ebtrace" "$TMP/x.ebt" -o "$TMP/x.fxt" -q
 "$O/tests/prog/fxt_dump" "$TMP/x.fxt" >"$TMP/x.dump" || diag "$(tail -1 "$TMP/x.dump")"
 grep -o 'stack=.*' "$TMP/x.dump" | sed 's/\\x0a/ /g' | grep -o '[a-z]*@[^@]*nested\.c:[0-9]*' | sed 's/@.*:/ /' >"$TMP/got"
 same_file "$TMP/got" "$TMP/wanted" "and FXT, in the arguments of the phase"
@@ -98,7 +98,7 @@ int main(void)
 }
 END_C
 	cc -g -Iinclude "$TMP/broken.c" "$O/libebtrace-probes.a" -pthread -o "$TMP/broken" || diag "it does not compile"
-	timeout 300 "$O/ebtrace" --stack=begin -f ndjson -q -o "$TMP/broken.ndjson" -- "$TMP/broken"
+	ends_with 0 timeout 300 "$O/ebtrace" --stack=begin -f ndjson -q -o "$TMP/broken.ndjson" -- "$TMP/broken"
 	is "$(jq -r 'select(.kind == "begin") | .stack[] | sub("@.*"; "")' "$TMP/broken.ndjson" | tr '\n' ' ')" \
 		"[stack not whole] broken " "what is behind no call is left out, and the stack is marked"
 fi
