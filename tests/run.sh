@@ -32,7 +32,8 @@ taps=${TAPS:-$work/taps}
 export TIMES=$work/times
 : >"$TIMES"
 beside= # the process group of what runs beside
-trap '[ -z "$beside" ] || kill -- "-$beside"; rm -rf "$work"' EXIT
+at_exit=
+trap '[ -z "$beside" ] || kill -- "-$beside"; $at_exit; rm -rf "$work"' EXIT
 # ordered TEST...: the longest first. tests/longest has paths below $O, or those of any build.
 ordered() {
   printf '%s\n' "$@" | awk -v OFS='\t' -v built="$O/" '
@@ -104,17 +105,25 @@ pool() {
   find "$O/tsan/tests" -type f -perm -u+x -name test_ring_race
 }
 
-# Crashes of ebtrace since the run began, as the kernel's log has them.
+# Crashes of ebtrace since the run began, as the kernel's log has them: with print-fatal-signals also those by
+# abort(), which is how the C library ends a program whose heap is broken.
 begun=$(cut -d' ' -f1 /proc/uptime)
 crashes() {
   dmesg 2>/dev/null | awk -v begun="$begun" '
-    /ebtrace\[/ && /segfault|traps:|general protection/ { at = $0; sub(/^\[ */, "", at); if (at + 0 > begun) print }'
+    /ebtrace\[/ && /segfault|traps:|general protection/ ||
+    /ebtrace[^:]*: potentially unexpected fatal signal/ { at = $0; sub(/^\[ */, "", at); if (at + 0 > begun) print }'
 }
 
 mapfile -t everyday < <(programs "$O"; printf '%s\n' tests/cli/*.t)
 if [ "${1:-}" = daily ]; then
   run "unit, command line" "$cpus" "${everyday[@]}"
   exit
+fi
+fatal=/proc/sys/kernel/print-fatal-signals
+log_less() { echo 0 >$fatal; }
+if [ -w $fatal ] && [ "$(cat $fatal)" = 0 ]; then
+  at_exit=log_less
+  echo 1 >$fatal
 fi
 alone='/(35|37|42|44|57|92)-'
 run "live, one at a time" 1 $(printf '%s\n' tests/live/*.t | grep -E "$alone") || status=1
