@@ -311,8 +311,6 @@ static void bpf_source_free(struct source *base)
 	code_frames_free(s->code);
 	bpf_counted_done(&s->counted);
 	usdt_events_done(&s->usdt);
-	usdt_specs_done(&s->traced.by.env.specs);
-	site_callers_done(&s->traced.by.env.callers);
 	free(s);
 }
 

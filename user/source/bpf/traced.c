@@ -683,5 +683,7 @@ void bpf_traced_done(struct bpf_traced *t)
 	free(t->ended);
 	bpf_unseen_done(&t->unseen, t->opt.processes);
 	known_notes_done(&t->by.env.notes);
+	usdt_specs_done(&t->by.env.specs);
+	site_callers_done(&t->by.env.callers);
 	*t = (struct bpf_traced){0};
 }

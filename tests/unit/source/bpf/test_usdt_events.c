@@ -2,11 +2,13 @@
 /* Records of the user's markers become events: arguments, texts, and spans by an argument. */
 #include "source/bpf/usdt_events.h"
 
+#include <malloc.h>
 #include <string.h>
 
 #include "session/event_args.h"
 #include "session/marker_values.h"
 #include "session/names.h"
+#include "source/bpf/traced.h"
 #include "source/bpf/usdt_specs.h"
 #include "tests/random.h"
 #include "tests/tap.h"
@@ -294,6 +296,41 @@ static void test_specs(void)
 	usdt_specs_done(&specs);
 }
 
+static size_t allocated(void)
+{
+	struct mallinfo2 i = mallinfo2();
+	return i.uordblks + i.hblkhd;
+}
+
+static void find_sites(void)
+{
+	struct bpf_traced t;
+	struct ebt_usdt_spec spec = {0};
+	struct site_file file = {.fd = -1, .path = "", .hash = 1};
+	struct messages messages = {0};
+	bool is_new;
+	bpf_traced_init(&t, &(struct bpf_traced_options){0}, &(struct bpf_scanner){0});
+	for (unsigned n = 0; n < 10; n++) {
+		spec.request = (uint16_t)n;
+		usdt_specs_key(&t.by.env.specs, &spec, &is_new);
+		site_callers_find(&t.by.env.callers, &file, n, &messages);
+	}
+	site_callers_close(&file);
+	bpf_traced_done(&t);
+}
+
+/* The first rounds have what libraries keep. Under a sanitizer, which finds itself what is left,
+ * both figures are 0. */
+static void test_end_of_run(void)
+{
+	size_t early = 0;
+	for (unsigned round = 0; round < 20; round++) {
+		find_sites();
+		early = round == 9 ? allocated() : early;
+	}
+	ok(allocated() <= early, "what is known of sites is freed with what is traced");
+}
+
 int main(void)
 {
 	start();
@@ -303,6 +340,7 @@ int main(void)
 	test_levels();
 	test_model();
 	test_specs();
+	test_end_of_run();
 	usdt_events_done(&events);
 	marker_requests_done(&requests);
 	session_free(session);
