@@ -71,7 +71,7 @@ struct probe_plan {
 	enum ring_request ring_request;
 	/* rings are not read: functions are probed even if a program's own ring is on */
 	bool no_ring;
-	uint64_t own_ring_ns;		/* time for a program to switch its ring on, by its environment */
+	uint64_t own_ring_ns; /* time for a program to switch its ring on, by its environment */
 	struct runtime_version runtime; /* of all runtimes; zeroes: as found in each */
 	uint64_t unwanted;		/* kinds that may be missing, bits by enum ebt_kind */
 	/* Markers of any program that the user asks for; outlive the source. NULL: none. */
