@@ -64,7 +64,6 @@ struct ocaml_walk {
 		uint64_t link, outer;
 		uint32_t frames;
 	} callback[OCAML_CALLBACKS];
-	uint32_t strange; /* it ended at an address to which no code of OCaml returns */
 	struct ebt_sample_starts starts;
 };
 
@@ -158,13 +157,11 @@ static long ocaml_step(uint32_t step, void *ctx)
 	    d.address != w->pc) {
 		if (bpf_probe_read_user(&at, sizeof(at), (void *)(w->table + 8ull * w->slot)))
 			return 1;
-		w->strange = !at;
 		if (!at || bpf_probe_read_user(&d, sizeof(d), (void *)at))
 			return 1;
 		if (d.address != w->pc) {
 			w->slot = (w->slot + 1) & w->mask;
-			w->strange = ++w->probes == OCAML_PROBES;
-			return w->strange;
+			return ++w->probes == OCAML_PROBES;
 		}
 		if (known)
 			*known = at;
@@ -212,7 +209,7 @@ static __always_inline long ocaml_find_table(struct ocaml_walk *w, const struct 
 static __always_inline void ocaml_begin(struct ocaml_walk *w, const struct ebt_ocaml_stacks *r,
 					uint64_t state)
 {
-	w->frames = w->whole = w->callbacks = w->strange = 0;
+	w->frames = w->whole = w->callbacks = 0;
 	w->from = w->held = 0;
 	w->starts.end = w->starts.ends = 0;
 	w->first_frame = r->first_frame;

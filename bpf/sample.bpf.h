@@ -129,11 +129,13 @@ static __always_inline void find_place(const struct ebt_ocaml_runtime *r,
 		ret->where = EBT_SAMPLE_C_BY_OCAML;
 }
 
-/* Tries the next word of the stack as the first return address. Nonzero: there is none. */
+/* Tries the next word of the stack as the first return address. Nonzero: there is none, and no
+ * frames of an earlier one are left. */
 static __always_inline long search(struct sample_ocaml *b)
 {
 	struct ocaml_walk *w = &b->walk;
 	uint32_t i = b->searched++;
+	w->frames = 0;
 	if (i >= SAMPLE_SEARCH || i >= b->caller.words)
 		return 1;
 	/* The compiler may test the bound in ways that the verifier does not see. */
@@ -145,15 +147,16 @@ static __always_inline long search(struct sample_ocaml *b)
 	if (word - b->near + SAMPLE_FAR >= 2 * SAMPLE_FAR)
 		return 0;
 	b->searches = 0;
-	w->frames = w->callbacks = w->strange = w->probes = 0;
+	w->callbacks = w->probes = 0;
 	w->low = w->sp = sp;
 	w->pc = word;
 	w->slot = (uint32_t)(word >> 3) & w->mask;
 	return 0;
 }
 
-/* A step of the search for the first return address, or of the walk from it. Frames that lead to
- * what is none begin with a stale one. Nonzero: the end. */
+/* A step of the search for the first return address, or of the walk from it. Frames that lead
+ * neither to the end of those of a stack nor to more than have room begin with a stale one.
+ * Nonzero: the end. */
 static long sample_step(uint32_t step, void *ctx)
 {
 	struct sample_ocaml *b = *(struct sample_ocaml **)ctx;
@@ -162,7 +165,7 @@ static long sample_step(uint32_t step, void *ctx)
 		return search(b);
 	if (!ocaml_step(step, &w))
 		return 0;
-	b->searches = w->strange && !w->starts.end;
+	b->searches = !w->starts.end && w->frames < EBT_OCAML_FRAMES;
 	return !b->searches;
 }
 

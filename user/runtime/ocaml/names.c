@@ -13,10 +13,11 @@ bool ocaml_name_is_code(const char *symbol)
 bool ocaml_name_saves_stack(const char *symbol)
 {
 	static const char *const saves[] = {
-		"caml_c_call",	"caml_c_call_stack_args",
-		"caml_call_gc", "caml_call_realloc_stack",
-		"caml_alloc1",	"caml_alloc2",
-		"caml_alloc3",	"caml_allocN",
+		"caml_c_call",	 "caml_c_call_stack_args",
+		"caml_call_gc",	 "caml_call_realloc_stack",
+		"caml_alloc1",	 "caml_alloc2",
+		"caml_alloc3",	 "caml_allocN",
+		"caml_runstack",
 	};
 	for (size_t i = 0; i < sizeof(saves) / sizeof(*saves); i++)
 		if (!strcmp(symbol, saves[i]))

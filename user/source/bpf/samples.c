@@ -80,7 +80,8 @@ static int push_c(const struct c_stack_of *of, const struct ebt_sample_record *r
 	ret->end = end == UNWIND_CUT	 ? m->words ? EBT_SAMPLE_CUT : EBT_SAMPLE_UNREAD
 		   : has_gap(address, n) ? EBT_SAMPLE_GAP
 					 : EBT_SAMPLE_WHOLE;
-	return push_addresses(of, address, n, NULL, ret);
+	/* Also OCaml's, where it changes stacks. */
+	return push_addresses(of, address, n, ocaml_name_function, ret);
 }
 
 /* ---- OCaml ---- */
@@ -149,8 +150,10 @@ static int push_ocaml(const struct c_stack_of *of, const struct ebt_sample_recor
 	size_t n, first;
 	if (join_walk(of, &image, p, &parts, &n, &first))
 		return push_frames(of, rec, p, first, &parts, ret);
-	ret->end = !p->memory->words ? EBT_SAMPLE_UNREAD : n > 1 ? EBT_SAMPLE_CUT : EBT_SAMPLE_LEAF;
-	return push_addresses(of, parts.address[0], n, ocaml_name_function, ret);
+	/* A caller at which the walk has not been may be a stale one: that of an instruction
+	 * between two stacks, to which no rule applies. */
+	ret->end = p->memory->words ? EBT_SAMPLE_LEAF : EBT_SAMPLE_UNREAD;
+	return push_addresses(of, parts.address[0], n ? 1 : 0, ocaml_name_function, ret);
 }
 
 static struct unwind_image image_of_called(const struct ocaml_payload *p)
