@@ -581,6 +581,8 @@ struct ebt_sample_counts {
 	uint64_t of_others; /* of other threads, and of idle CPUs */
 };
 
+#define EBT_SAMPLE_FRAMES 1023 /* of OCaml: many programs recurse deeply */
+
 #define EBT_OCAML_CALLBACKS 3 /* the innermost */
 #define EBT_CALLBACK_WORDS  64
 

@@ -18,11 +18,14 @@
 
 #include "ocaml_state.bpf.h"
 
-#define OCAML_STEPS	   1024 /* slots of the hash table, frames and stacks */
-#define OCAML_PROBES	   64	/* slots for one return address */
-#define OCAML_AHEAD	   32	/* words of a stack that are read at once */
-#define OCAML_KNOWN	   4096 /* descriptors that are remembered */
-#define OCAML_CHUNK_HEADER 32	/* between the frames of a callback and the stack below it */
+#ifndef OCAML_FRAMES
+#define OCAML_FRAMES EBT_OCAML_FRAMES
+#endif
+#define OCAML_STEPS	   (1024 + 4 * OCAML_FRAMES) /* slots of the hash table, frames, stacks */
+#define OCAML_PROBES	   64			     /* slots for one return address */
+#define OCAML_AHEAD	   32			     /* words of a stack that are read at once */
+#define OCAML_KNOWN	   4096			     /* descriptors that are remembered */
+#define OCAML_CHUNK_HEADER 32 /* between the frames of a callback and the stack below it */
 #define OCAML_RETURN_TO_C  0xffff
 #define OCAML_LINK_OUTER   16 /* in a link, the address of the next one */
 #define OCAML_CALLBACKS	   4  /* noted; a power of 2 */
@@ -48,7 +51,7 @@ struct ocaml_descriptor {
 /* Beside the frames, in the record: were it on the stack, the verifier would follow each number in
  * it through each step. */
 struct ocaml_walk {
-	struct ebt_ocaml_frame frame[EBT_OCAML_FRAMES];
+	struct ebt_ocaml_frame frame[OCAML_FRAMES];
 	uint64_t table; /* the slots of the hash table */
 	uint32_t mask, slot, probes;
 	uint32_t frames;
@@ -169,7 +172,7 @@ static long ocaml_step(uint32_t step, void *ctx)
 	if (d.bytes == OCAML_RETURN_TO_C)
 		return ocaml_end_chunk(w);
 	uint32_t n = w->frames;
-	if (n >= EBT_OCAML_FRAMES)
+	if (n >= OCAML_FRAMES)
 		return 1;
 	w->frame[n].address = w->pc;
 	w->frame[n].descriptor = at;

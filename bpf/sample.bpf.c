@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only)
 /* Samples of the threads of traced processes, by a timer of each CPU (sample.bpf.h). */
+#define OCAML_FRAMES EBT_SAMPLE_FRAMES
 #include "sample.bpf.h"
 #include "kernel_stack.bpf.h"
 

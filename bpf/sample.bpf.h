@@ -165,7 +165,7 @@ static long sample_step(uint32_t step, void *ctx)
 		return search(b);
 	if (!ocaml_step(step, &w))
 		return 0;
-	b->searches = !w->starts.end && w->frames < EBT_OCAML_FRAMES;
+	b->searches = !w->starts.end && w->frames < OCAML_FRAMES;
 	return !b->searches;
 }
 
@@ -188,18 +188,27 @@ static __always_inline void walk_from(struct sample_ocaml *b, const struct ebt_o
 struct caller_search {
 	uint64_t low, high, from;
 	uint64_t found;
+	uint32_t step; /* that has found it */
 };
 
-/* Reads a word that C has saved, from the outermost on, for one that is in the stack of OCaml. Of
- * the registers that a function saves first it is the last one: others may have old ones. */
+/*
+ * Reads a word that C has saved, from the outermost on, for one that is in the stack of OCaml. Of
+ * the registers that a function saves first it is the last one. Two others may have old ones, but
+ * never the one before it; what follows, which need not be saved registers, may also. What is
+ * copied from a lower one has it, too, if it is near: the unwinder finds which one it is.
+ */
 static long caller_step(uint32_t step, void *ctx)
 {
 	struct caller_search *s = ctx;
 	uint64_t word = 0;
 	if (bpf_probe_read_user(&word, sizeof(word), (void *)(s->from - step * sizeof(word))))
 		return 1;
-	if (word > s->low && word < s->high && !(word & 7))
+	if (word > s->low && word < s->high && !(word & 7) &&
+	    (!s->found ||
+	     (step - s->step != 1 && word - s->found >= SAMPLE_SEARCH * sizeof(word)))) {
 		s->found = word;
+		s->step = step;
+	}
 	return s->found && step + 1 >= SAMPLE_SAVED_FIRST;
 }
 

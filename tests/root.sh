@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # root.sh NAME: makes sure that a Debian for tests exists, and prints its directory:
 #   ocaml              Debian 13 with OCaml 5.3: $EBTRACE_OCAML_ROOT, else /var/cache/ebtrace/trixie
+#   ocaml-programs     that of ocaml, with coqc and Lwt
 #   packages-bookworm  Debian 12 with what our packages depend on, compilers and CMake
 #   packages-trixie    Debian 13 with the same, but for CMake
-# The last two are in /var/cache/ebtrace, and tests change only what they mount above them.
+# The last three are in /var/cache/ebtrace, and tests change only what they mount above them.
 set -eu
 name=${1:-}
 compilers=gcc,g++,libc6-dev,pkgconf
@@ -13,6 +14,10 @@ ocaml)
 	root=${EBTRACE_OCAML_ROOT:-/var/cache/ebtrace/trixie} suite=trixie
 	# libstdlib-ocaml-dev is named as debootstrap does not follow virtual packages.
 	include=ocaml-nox,libstdlib-ocaml-dev,gcc,libc6-dev
+	;;
+ocaml-programs)
+	root=/var/cache/ebtrace/$name suite=trixie
+	from=$("$0" ocaml)
 	;;
 packages-bookworm)
 	root=/var/cache/ebtrace/$name suite=bookworm
@@ -23,13 +28,17 @@ packages-trixie)
 	include=$compilers,libbpf1,libdw1t64,libelf1t64,libncursesw6,libzstd1,zlib1g
 	;;
 *)
-	echo "usage: $0 ocaml | packages-bookworm | packages-trixie" >&2
+	echo "usage: $0 ocaml | ocaml-programs | packages-bookworm | packages-trixie" >&2
 	exit 2
 	;;
 esac
 
 # works ROOT: the programs and libraries that the tests use are there, and run.
 works() {
+	if [ "$name" = ocaml-programs ]; then
+		chroot "$1" sh -c 'coqc --version && ocamlfind query lwt.unix' >/dev/null 2>&1
+		return
+	fi
 	if [ "$name" = ocaml ]; then
 		[ "$(chroot "$1" ocamlopt -version 2>/dev/null)" = 5.3.0 ] && [ -x "$1/usr/bin/gcc" ] &&
 			[ -n "$(find "$1/usr/lib" -name stdlib.cmxa)" ]
@@ -48,7 +57,14 @@ if ! works "$root"; then
 	new=$root.new
 	rm -rf --one-file-system "$new"
 	# Its status is not needed, as the programs are tried.
-	debootstrap --variant=minbase --include=$include $suite "$new" >&2 || true
+	if [ "$name" = ocaml-programs ]; then
+		cp -a "$from" "$new"
+		cp /etc/resolv.conf "$new/etc"
+		chroot "$new" sh -c 'apt-get update && DEBIAN_FRONTEND=noninteractive apt-get install -y \
+			--no-install-recommends coq liblwt-ocaml-dev ocaml-findlib' >&2 || true
+	else
+		debootstrap --variant=minbase --include=$include $suite "$new" >&2 || true
+	fi
 	works "$new" || { echo "the programs do not run in $new" >&2; exit 1; }
 	rm -f "$new"/var/cache/apt/archives/*.deb
 	rm -rf --one-file-system "$root"

@@ -70,7 +70,7 @@ static bool follow_rule(const struct unwind_image *m, const struct unwind_rule *
 	struct registers up = *r;
 	up.sp = cfa;
 	if ((rule->kind == UNWIND_BY_FP && !r->has_fp) ||
-	    (changes && (!r->has_kept || !m->other || r->kept != m->other)) ||
+	    (changes && (!r->has_kept || !m->other || r->kept < m->other)) ||
 	    !is_above(cfa, changes ? base : r->sp) ||
 	    !word(m, cfa + (uint64_t)(int64_t)rule->pc, &up.pc))
 		return false;

@@ -53,8 +53,8 @@ struct unwind_image {
 	uint64_t pc, sp, fp;
 	bool returns; /* to `pc`, which is no innermost one */
 	bool strict;  /* code without information ends the stack */
-	/* The register of UNWIND_BY_KEPT, and where the other stack is, to which it may lead; 0:
-	 * there is none. */
+	/* The register of UNWIND_BY_KEPT, and from where on the other stack is copied, to which it
+	 * may lead; 0: there is none. */
 	uint64_t kept, other;
 	uint64_t high; /* where the stack of a caller of another kind begins; 0: none */
 	struct unwind_block block[UNWIND_BLOCKS];

@@ -81,9 +81,14 @@ static void test_other_stack(void)
 	image.knowns = 2;
 	ok(unwind_until(&image, &code, got, 16, &end, &met) == 3 && end == UNWIND_KNOWN && met == 1,
 	   "up to a caller that is known otherwise");
+	uint64_t lower[] = {7, 8, 1, 2, OF_SP, 3, OF_SP, 4, OF_START};
+	image.other = OTHER - 16;
+	image.block[1] = (struct unwind_block){OTHER - 16, lower, 9};
+	ok(unwind_until(&image, &code, got, 16, &end, &met) == 3 && end == UNWIND_KNOWN && met == 1,
+	   "also if what is copied begins below it");
 	image.other = OTHER + 8;
 	ok(unwind_until(&image, &code, got, 16, &end, &met) == 2 && end == UNWIND_CUT,
-	   "not if the register has another value");
+	   "not if the register leads below that");
 	image.pc = OF_FP;
 	image.fp = STACK;
 	ok(unwind_until(&image, &code, got, 16, &end, &met) == 1 && end == UNWIND_CUT,
