@@ -21,7 +21,7 @@
 #ifndef OCAML_FRAMES
 #define OCAML_FRAMES EBT_OCAML_FRAMES
 #endif
-#define OCAML_STEPS	   (1024 + 4 * OCAML_FRAMES) /* slots of the hash table, frames, stacks */
+#define OCAML_STEPS	   (1024 + 4 * OCAML_FRAMES) /* slots, frames, stacks */
 #define OCAML_PROBES	   64			     /* slots for one return address */
 #define OCAML_AHEAD	   32			     /* words of a stack that are read at once */
 #define OCAML_KNOWN	   4096			     /* descriptors that are remembered */

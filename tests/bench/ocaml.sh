@@ -9,12 +9,13 @@ OLLY_LOSSLESS=0.218
 
 ocaml_load=
 ocaml_child=
+ocaml_frames=
 
-# Compiles them; sets ocaml_load and ocaml_child to programs, ocaml_poller, and ring_dir.
+# Compiles them; sets ocaml_load, ocaml_child and ocaml_frames to programs, ocaml_poller, and ring_dir.
 ocaml_setup() { # DIR-OUTSIDE DIR-INSIDE
 	local ld="-ccopt -Wl,--dynamic-linker=$root/lib64/ld-linux-x86-64.so.2" name
 	ld+=" -ccopt -Wl,-rpath,$root/usr/lib/x86_64-linux-gnu"
-	for name in load poller child; do
+	for name in load poller child frames; do
 		chroot "$root" sh -c "cd $2 && ocamlopt -I +runtime_events -I +unix unix.cmxa \
 			runtime_events.cmxa ocaml_$name.ml -o $name $ld" >"$tmp/build.log" 2>&1 ||
 			{ failed "ocaml_$name.ml does not compile: $(cat "$tmp/build.log")"; return 1; }
@@ -23,6 +24,7 @@ ocaml_setup() { # DIR-OUTSIDE DIR-INSIDE
 	ocaml_poller=$1/poller
 	ocaml_load=$1/load
 	ocaml_child=$1/child
+	ocaml_frames=$1/frames
 }
 
 # The program with its ring on; run_load off: without.

@@ -24,6 +24,7 @@ ebtrace=$O/ebtrace
 . tests/bench/pagetrace.sh
 . tests/bench/pages.sh
 . tests/bench/blame.sh
+. tests/bench/profile.sh
 . tests/bench/stacks.sh
 . tests/bench/ocaml.sh
 . tests/bench/growth.sh
@@ -136,6 +137,7 @@ for ((round = 0; round < ROUNDS; round++)); do
 	[ $round -ge "$OCAML_ROUNDS" ] || bench_ocaml_programs
 	[ $round -ge 1 ] || bench_pages
 	[ $round -ge 1 ] || bench_blame
+	[ $round -ge 1 ] || bench_profile
 	bench_stacks
 	[ $round -ge 1 ] || bench_growth # which takes long
 	[ $round -ge 1 ] || bench_top # which takes long, too

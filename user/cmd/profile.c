@@ -141,6 +141,7 @@ static int put_doc(struct buf *b)
 static void prepare(struct report_run *r)
 {
 	r->opts.engine.counts = true;
+	r->opts.engine.is_late = true;
 	r->opts.engine.sample_hz = r->opts.off_cpu ? 0 : r->opts.hz;
 	r->opts.engine.off_cpu = r->opts.off_cpu || r->opts.wall;
 	/* It is of blocks, not of spans. */

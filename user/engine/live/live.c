@@ -408,7 +408,7 @@ static int init(struct live *t)
 		err = watch_signals(t);
 	if (!err)
 		err = ring_source_new(e->session, engine_buffer_bytes(t->options), &t->rings);
-	if (!err && t->options->frugal)
+	if (!err && (t->options->frugal || t->options->is_late))
 		ring_source_be_frugal(t->rings);
 	if (!err)
 		err = traced_new(e, t->loop, &t->traced);

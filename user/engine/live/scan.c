@@ -13,8 +13,9 @@
 /* Scans that take longer than EXPENSIVE_SCAN_NS get at most 1/CPU_SHARE of our CPU time. */
 #define EXPENSIVE_SCAN_NS (RING_FILES_SCAN_NS / 4)
 #define CPU_SHARE	  5
-/* Where it is to be frugal scans get 1/FRUGAL_SHARE of a CPU, those that ends of processes bring
- * forward 1/ENDS_SHARE, if FRUGAL_MAX_NS permits. What finds new processes runs in between. */
+/* Where it is to be frugal, or is late, scans get 1/FRUGAL_SHARE of a CPU, those that ends of
+ * processes bring forward 1/ENDS_SHARE, if FRUGAL_MAX_NS permits. What finds new processes runs in
+ * between. */
 #define FRUGAL_SHARE  800
 #define ENDS_SHARE    50
 #define FRUGAL_MAX_NS 500000000ull
@@ -59,7 +60,8 @@ static void plan(struct scan *s, uint64_t begin, bool waiting, bool all, uint64_
 	uint64_t now = now_ns(), fair = now + (CPU_SHARE - 1) * cost;
 	uint64_t next = begin + (waiting ? first_period(s, begin) : RING_FILES_SCAN_NS);
 	bool expensive = cost > EXPENSIVE_SCAN_NS;
-	if (!s->probing->engine->options->frugal) {
+	const struct engine_options *o = s->probing->engine->options;
+	if (!o->frugal && !o->is_late) {
 		s->rests_until_ns = expensive ? fair : 0;
 		s->all_ns = expensive && fair > next ? fair : next;
 		set(s, s->all_ns);
