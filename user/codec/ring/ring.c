@@ -323,12 +323,12 @@ static const struct simple {
 	[EBT_RING_USER_SPAN_END + 1 ... 15] = {NEVER, EBT_KIND_NONE},
 };
 #define SIMPLE_MAX_WORDS 3
-/* From `process` to `flags`: of them only the kind differs from event to event of a ring. */
+/* From `process` to `flags`: of them only kind and flags differ from event to event of a ring. */
 #define SHARED_BYTES (offsetof(struct ebt_event, id) - offsetof(struct ebt_event, process))
 _Static_assert(offsetof(struct ebt_event, arg) == offsetof(struct ebt_event, id) + 16,
 	       "id, stack, seq and size are written at once");
 
-/* Where a run of simple records has got to. */
+/* Where a run of records has got to. */
 struct run {
 	const uint64_t *next; /* record */
 	uint64_t pos;	      /* of it */
@@ -336,11 +336,10 @@ struct run {
 	uint32_t seq; /* of the next event */
 };
 
-/* Writes the event of the next record. Constant `words`, so that the next header is fetched before
- * this one has come: a branch that is predicted costs less than the way through the length. */
+/* Writes the event of the next record. */
 static inline __attribute__((always_inline)) void
-put_simple(struct ebt_event *e, const struct ebt_event *blank, bool counted, struct run *r,
-	   uint32_t kind, uint32_t id, uint32_t words)
+put_event(struct ebt_event *e, const struct ebt_event *blank, bool counted, struct run *r,
+	  uint32_t kind, uint32_t id, uint32_t words)
 {
 	uint32_t seq = (uint32_t)r->next[0];
 	memcpy(&e->process, &blank->process, SHARED_BYTES);
@@ -359,59 +358,34 @@ put_simple(struct ebt_event *e, const struct ebt_event *blank, bool counted, str
 	r->pos += words;
 }
 
-/*
- * Decodes simple records, of SIMPLE_MAX_WORDS at most, until `stop`. Returns the end of the events,
- * which is before `stop` if a record is anything else.
- */
-static inline __attribute__((always_inline)) struct ebt_event *
-decode_simple(const struct ring_decoder *d, bool counted, struct run *r, struct ebt_event *e,
-	      const struct ebt_event *stop)
-{
-	const struct ebt_event blank = d->blank;
-	const uint16_t *phase = d->phase;
-	const uint32_t phases = d->phases, counters = ring_counters();
-	for (; e < stop; e++) {
-		uint64_t h = r->next[0];
-		uint32_t shape = SHAPE_OF(h), id = ebt_ring_event_id(h);
-		if ((counted && (uint32_t)h != r->seq) || r->next[1] < r->last_ts)
-			break;
-		if (likely(shape - SHAPE_PHASE <= 1)) {
-			id = likely(id < phases) ? phase[id] : EBT_UNKNOWN_ID | id;
-			put_simple(e, &blank, counted, r, shape - SHAPE_PHASE + EBT_BEGIN, id, 2);
-		} else if (shape == SHAPE_COUNTER) {
-			id = likely(id < counters) ? id : EBT_UNKNOWN_ID | id;
-			put_simple(e, &blank, counted, r, EBT_COUNTER, id, 3);
-		} else {
-			const struct simple *s = &simple[shape & 15];
-			if (shape >> 4 != (s->words << 1 | 1u))
-				break;
-			put_simple(e, &blank, counted, r, s->kind, id, s->words);
-		}
-	}
-	return e;
-}
-
-/* Decodes the next record, which has SIMPLE_MAX_WORDS at least before `end`, if it holds bytes of
- * the user's and ends there. */
+/* The next record, whose header is h, holds bytes of the user's. False: it is anything else, or
+ * does not end before `end`. */
 static inline __attribute__((always_inline)) bool
-decode_bytes(const struct ring_decoder *d, const struct ring_batch *b, bool counted, struct run *r,
-	     const uint64_t *end, struct ebt_event *e)
+put_bytes(struct ebt_event *e, const struct ebt_event *blank, bool counted, struct run *r,
+	  uint64_t h, const struct ring_batch *b, const uint64_t *end)
 {
-	uint64_t h = r->next[0];
 	uint32_t words = ebt_ring_event_words(h);
 	uint32_t most = counted ? EBT_RING_MAX_EVENT_WORDS : OCAML_CUSTOM_WORDS;
-	if (SHAPE_OF(h) != SHAPE(words, 1u, EBT_RING_USER_CUSTOM) || words < 3 || words > most ||
-	    words > (size_t)(end - r->next) || (counted && (uint32_t)h != r->seq) ||
-	    r->next[1] < r->last_ts)
+	if ((SHAPE_OF(h) & 31) != SHAPE(0, 1u, EBT_RING_USER_CUSTOM) || words - 3 > most - 3 ||
+	    words > (size_t)(end - r->next))
 		return false;
 	uint64_t pad = r->next[words - 1] >> 56, at = (uint64_t)(r->next + 2 - b->words);
 	if (pad > 7)
 		return false;
-	put_simple(e, &d->blank, counted, r, EBT_CUSTOM, ebt_ring_event_id(h), words);
+	put_event(e, blank, counted, r, EBT_CUSTOM, ebt_ring_event_id(h), words);
 	e->flags |= EBT_F_PAYLOAD;
 	e->arg[0] = b->payload_base + 8 * at;
 	e->arg[1] = 8 * (words - 2ull) - 1 - pad;
 	return true;
+}
+
+/* Up to which event no other bound need be checked while records are simple: they fit in the words
+ * that are left. */
+static inline struct ebt_event *stop_of(const struct run *r, const uint64_t *end,
+					struct ebt_event *e, struct ebt_event *last)
+{
+	size_t most = (size_t)(end - r->next) / SIMPLE_MAX_WORDS;
+	return most < (size_t)(last - e) ? e + most : last;
 }
 
 /*
@@ -422,21 +396,37 @@ static inline __attribute__((always_inline)) size_t
 decode_run(struct ring_decoder *d, const struct ring_batch *b, bool counted, size_t *at,
 	   size_t limit, struct ebt_event *ev, size_t cap)
 {
+	const struct ebt_event blank = d->blank;
 	const uint64_t *end = b->words + limit;
+	const uint16_t *phase = d->phase;
+	const uint32_t phases = d->phases, counters = ring_counters();
 	struct run r = {b->words + *at, b->pos + *at, d->last_ts, d->next_seq};
-	size_t got = 0;
-	while (got < cap && end - r.next >= SIMPLE_MAX_WORDS) {
-		/* Simple records fit in the words that are left, so no other bound is checked. */
-		size_t most = (size_t)(end - r.next) / SIMPLE_MAX_WORDS;
-		most = got + (most < cap - got ? most : cap - got);
-		got = (size_t)(decode_simple(d, counted, &r, ev + got, ev + most) - ev);
-		if (got == most)
-			continue;
-		if (!decode_bytes(d, b, counted, &r, end, &ev[got]))
+	struct ebt_event *e = ev, *stop = ev;
+	uint64_t payloads = 0;
+	for (; likely(e < stop) || e < (stop = stop_of(&r, end, e, ev + cap)); e++) {
+		uint64_t h = r.next[0];
+		uint32_t shape = SHAPE_OF(h), id = ebt_ring_event_id(h);
+		if ((counted && (uint32_t)h != r.seq) || r.next[1] < r.last_ts)
 			break;
-		d->payloads++;
-		got++;
+		/* Constant `words`, so that the next header is fetched before this one has come: a
+		 * branch that is predicted costs less than the way through the length. */
+		if (likely(shape - SHAPE_PHASE <= 1)) {
+			id = likely(id < phases) ? phase[id] : EBT_UNKNOWN_ID | id;
+			put_event(e, &blank, counted, &r, shape - SHAPE_PHASE + EBT_BEGIN, id, 2);
+		} else if (shape == SHAPE_COUNTER) {
+			id = likely(id < counters) ? id : EBT_UNKNOWN_ID | id;
+			put_event(e, &blank, counted, &r, EBT_COUNTER, id, 3);
+		} else if (shape >> 4 == (simple[shape & 15].words << 1 | 1u)) {
+			put_event(e, &blank, counted, &r, simple[shape & 15].kind, id, shape >> 5);
+		} else if (put_bytes(e, &blank, counted, &r, h, b, end)) {
+			payloads++;
+			stop = e;
+		} else {
+			break;
+		}
 	}
+	size_t got = (size_t)(e - ev);
+	d->payloads += payloads;
 	d->last_ts = r.last_ts;
 	if (got)
 		d->next_seq = r.seq;
