@@ -132,14 +132,6 @@ static void get_meaning(const struct eio_record *r, struct event_arg *arg)
 	}
 }
 
-bool event_args_decode(const struct session *s, const struct ebt_event *ev, enum eio_event e,
-		       struct eio_record *ret)
-{
-	size_t bytes = 0;
-	const void *data = ev->kind == EBT_CUSTOM ? session_blob(s, ev, &bytes) : NULL;
-	return eio_decode(e, ev, data, bytes, ret);
-}
-
 const struct kinds_arg *event_args_of_meaning(unsigned event)
 {
 	return meanings[event < EIO_EVENTS ? event : EIO_NONE];

@@ -57,8 +57,13 @@ static inline enum eio_event event_args_event(const struct session *s, const str
 		       : EIO_NONE;
 }
 /* What it means, of any such event. False: its payload is malformed. */
-bool event_args_decode(const struct session *s, const struct ebt_event *ev, enum eio_event e,
-		       struct eio_record *ret);
+static inline bool event_args_decode(const struct session *s, const struct ebt_event *ev,
+				     enum eio_event e, struct eio_record *ret)
+{
+	size_t bytes = 0;
+	const void *data = ev->kind == EBT_CUSTOM ? session_blob(s, ev, &bytes) : NULL;
+	return eio_decode(e, ev, data, bytes, ret);
+}
 /* What a user event means. False: nothing that is known. */
 static inline bool event_args_meaning(const struct session *s, const struct ebt_event *ev,
 				      struct eio_record *ret)

@@ -23,7 +23,7 @@ void fiber_texts_done(struct fiber_texts *t)
 	*t = (struct fiber_texts){0};
 }
 
-void fiber_texts_drop(struct fiber_texts *t, uint32_t id)
+void fiber_texts_release(struct fiber_texts *t, uint32_t id)
 {
 	if (strings_drop(t->strings, id))
 		t->bytes -= t->at[id].bytes + OVERHEAD;

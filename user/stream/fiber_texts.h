@@ -36,7 +36,12 @@ int fiber_texts_init(struct fiber_texts *t);
 void fiber_texts_done(struct fiber_texts *t);
 /* The text of a record, held. *ret 0: it is empty, or there is no room for it. 0 or -ENOMEM. */
 int fiber_texts_keep(struct fiber_texts *t, const struct eio_record *r, uint32_t *ret);
-void fiber_texts_drop(struct fiber_texts *t, uint32_t id); /* nothing with id 0 */
+void fiber_texts_release(struct fiber_texts *t, uint32_t id);		/* private */
+static inline void fiber_texts_drop(struct fiber_texts *t, uint32_t id) /* nothing with id 0 */
+{
+	if (id)
+		fiber_texts_release(t, id);
+}
 /* The user's own number of a text, 0 at first and while the text is held. Valid until the next
  * fiber_texts_keep(). */
 static inline uint64_t *fiber_texts_user(const struct fiber_texts *t, uint32_t id)

@@ -289,7 +289,7 @@ static int cut_interval(struct fibers *f, struct fiber *fiber, uint64_t ts, enum
 static int change_state(struct fibers *f, struct fiber *fiber, uint64_t ts, enum fiber_state state)
 {
 	int err = cut_interval(f, fiber, ts, TRACK_ENDED);
-	fibers_drop_text(f, fiber->operation);
+	fiber_texts_drop(&f->texts, fiber->operation);
 	fiber->operation = 0;
 	fiber->ready_ns = 0;
 	fiber->state = (uint8_t)state;
@@ -326,7 +326,7 @@ static int close_inner(struct fibers *f, struct fiber *fiber, uint64_t ts, enum 
 	fiber->inner = p->outer;
 	if (p->is_context && ptrmap_get(&process->contexts, (uint64_t)p->id) == p)
 		ptrmap_remove(&process->contexts, (uint64_t)p->id);
-	fibers_drop_text(f, p->name);
+	fiber_texts_drop(&f->texts, p->name);
 	free_part(f, p);
 	f->parts--;
 	return err;
@@ -360,9 +360,9 @@ static int end_fiber(struct fibers *f, struct fiber *fiber, uint64_t ts, enum tr
 	stop_waiting(f, fiber);
 	unlink_fiber(d, fiber);
 	ptrmap_remove(&process_of(f, fiber->process)->fibers, (uint64_t)fiber->id);
-	fibers_drop_text(f, fiber->name);
-	fibers_drop_text(f, fiber->group);
-	fibers_drop_text(f, fiber->operation);
+	fiber_texts_drop(&f->texts, fiber->name);
+	fiber_texts_drop(&f->texts, fiber->group);
+	fiber_texts_drop(&f->texts, fiber->operation);
 	free(fiber);
 	f->open--;
 	return err;
@@ -636,7 +636,7 @@ static int put(struct fibers *f, struct domain *d, int64_t object, const struct 
 static int set_name(struct fibers *f, struct domain *d, const struct eio_record *r)
 {
 	uint32_t *name = d->held ? &d->held->name : &d->held_part->name;
-	fibers_drop_text(f, *name);
+	fiber_texts_drop(&f->texts, *name);
 	return fiber_texts_keep(&f->texts, r, name);
 }
 
