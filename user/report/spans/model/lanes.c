@@ -54,10 +54,3 @@ void span_lane_note_thread(struct span_lane *l, uint32_t tid)
 		}
 	}
 }
-
-uint32_t span_lane_owner(const struct span_lane *l, const struct processes *ps)
-{
-	if (l->tids[2] || !l->tids[0])
-		return 0;
-	return l->domain ? l->tids[0] : processes_pid(ps, l->process);
-}

@@ -55,6 +55,11 @@ void span_lane_note_thread(struct span_lane *l, uint32_t tid);
 /* The thread of a domain, where its events name no thread: the first one that was seen to run it.
  * One more may have been seen, as each domain has a thread that only collects. 0: not known, as
  * there were others. */
-uint32_t span_lane_owner(const struct span_lane *l, const struct processes *ps);
+static inline uint32_t span_lane_owner(const struct span_lane *l, const struct processes *ps)
+{
+	if (l->tids[2] || !l->tids[0])
+		return 0;
+	return l->domain ? l->tids[0] : processes_pid(ps, l->process);
+}
 
 #endif

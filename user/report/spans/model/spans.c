@@ -48,13 +48,20 @@ struct span_model {
 	uint64_t losses;
 };
 
-static struct follow *follow_of(struct span_model *m, uint32_t process)
+static __attribute__((noinline)) struct follow *make_follow(struct span_model *m, uint32_t process)
 {
 	bool is_new;
 	struct follow *f = ptrarray_make(&m->processes, process, &is_new);
 	if (f)
 		f->times.off_cpu.stacks = m->session->stacks;
 	return f;
+}
+
+/* NULL: no memory. */
+static inline struct follow *follow_of(struct span_model *m, uint32_t process)
+{
+	struct follow *f = ptrarray_get(&m->processes, process);
+	return f ? f : make_follow(m, process);
 }
 
 static uint64_t known_from(const struct span_model *m, const struct follow *f)
@@ -455,32 +462,35 @@ static uint32_t text_of_fibers(struct span_model *m, uint32_t id)
 	return (uint32_t)*text;
 }
 
+/* The domain ran the fiber. */
+static int spend_running(struct span_model *m, const struct fiber *f, uint64_t begin_ns,
+			 uint64_t end_ns)
+{
+	struct span_lane *l = span_lanes_at(&m->lanes, f->lane);
+	struct follow *of = follow_of(m, f->process);
+	if (l)
+		l->runs_ns = end_ns;
+	if (!f->user || !of)
+		return f->user ? -ENOMEM : 0;
+	struct span_thread who = {.tid = l ? span_lane_owner(l, &m->session->processes) : 0,
+				  .lane = f->lane};
+	if (!span_times_is_unknown(&of->times, &who, begin_ns, end_ns))
+		return open_span_walk(&of->times, &m->sums, &who, known_from(m, of), begin_ns,
+				      end_ns, add_to_fiber, f->user);
+	return add_to_spans(f->user, span_segment_of(SPAN_UNKNOWN, 0, begin_ns, end_ns));
+}
+
 static int on_spent(void *ctx, struct fiber *f, const struct fiber_interval *i)
 {
 	struct span_model *m = ctx;
-	struct span_lane *l = span_lanes_at(&m->lanes, f->lane);
-	if (l && i->state == FIBER_RUNNING)
-		l->runs_ns = i->end_ns;
+	if (i->state == FIBER_RUNNING)
+		return spend_running(m, f, i->begin_ns, i->end_ns);
 	if (!f->user)
 		return 0;
-	enum span_part_kind kind = SPAN_UNKNOWN;
-	uint32_t operation = 0;
-	if (i->state == FIBER_RUNNING) {
-		struct follow *of = follow_of(m, f->process);
-		struct span_thread who = {.tid = l ? span_lane_owner(l, &m->session->processes) : 0,
-					  .lane = f->lane};
-		if (!of)
-			return -ENOMEM;
-		if (!span_times_is_unknown(&of->times, &who, i->begin_ns, i->end_ns))
-			return open_span_walk(&of->times, &m->sums, &who, known_from(m, of),
-					      i->begin_ns, i->end_ns, add_to_fiber, f->user);
-	} else if (i->state == FIBER_READY) {
-		kind = SPAN_READY;
-	} else {
-		kind = SPAN_SUSPENDED;
-		operation = text_of_fibers(m, i->operation);
-	}
-	return add_to_spans(f->user, span_segment_of(kind, operation, i->begin_ns, i->end_ns));
+	bool is_ready = i->state == FIBER_READY;
+	return add_to_spans(f->user, span_segment_of(is_ready ? SPAN_READY : SPAN_SUSPENDED,
+						     is_ready ? 0 : text_of_fibers(m, i->operation),
+						     i->begin_ns, i->end_ns));
 }
 
 static int on_open(void *ctx, struct fiber *f, const struct fiber_part *p)

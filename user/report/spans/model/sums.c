@@ -235,7 +235,7 @@ static int keep(struct span_sums *s, const struct span *span)
 int span_sums_add(struct span_sums *s, const struct span *span)
 {
 	struct span_name *n = span->name;
-	int err = histogram_add(&n->lengths, span->ns);
+	int err = histogram_count(&n->lengths, span->ns, 1);
 	if (err)
 		return err;
 	n->total_ns += span->ns;

@@ -7,26 +7,11 @@
 #include "base/array.h"
 
 #define DUE_AT	 256
-#define OF_LANE	 (1ull << 32) /* key of pauses without a thread */
 #define NO_PAUSE UINT64_MAX
-
-struct pause {
-	uint64_t begin_ns, end_ns;
-	uint32_t row;
-};
-
-/* The pauses of a thread, or of a domain, in order; they do not overlap. */
-struct span_pauses {
-	uint64_t key;
-	struct pause *at;
-	uint32_t first, count, cap;
-	uint32_t due_at;
-	struct pause open; /* begin_ns NO_PAUSE: none is */
-};
 
 static uint64_t key_of(const struct span_thread *who)
 {
-	return who->tid ? who->tid : OF_LANE | who->lane;
+	return who->tid ? who->tid : SPAN_PAUSES_OF_LANE | who->lane;
 }
 
 static struct span_pauses *pauses_of(struct span_times *t, const struct span_thread *who)
@@ -34,7 +19,7 @@ static struct span_pauses *pauses_of(struct span_times *t, const struct span_thr
 	bool is_new;
 	struct span_pauses *p = ptrmap_make(&t->pauses, key_of(who), &is_new);
 	if (p && is_new) {
-		p->key = key_of(who);
+		*span_times_recent(t, key_of(who)) = (struct span_recent){key_of(who), p};
 		p->open.begin_ns = NO_PAUSE;
 		p->due_at = DUE_AT;
 	}
@@ -57,7 +42,7 @@ int span_times_open_pause(struct span_times *t, const struct span_thread *who, u
 	struct span_pauses *p = pauses_of(t, who);
 	if (!p)
 		return -ENOMEM;
-	p->open = (struct pause){.begin_ns = begin_ns, .row = row};
+	p->open = (struct span_pause){.begin_ns = begin_ns, .row = row};
 	return 0;
 }
 
@@ -75,7 +60,7 @@ int span_times_add_pause(struct span_times *t, const struct span_thread *who, ui
 	if (!p)
 		return -ENOMEM;
 	p->open.begin_ns = NO_PAUSE;
-	const struct pause *last = p->count ? &p->at[p->first + p->count - 1] : NULL;
+	const struct span_pause *last = p->count ? &p->at[p->first + p->count - 1] : NULL;
 	if (last && begin_ns < last->end_ns)
 		begin_ns = last->end_ns;
 	if (end_ns <= begin_ns)
@@ -84,7 +69,7 @@ int span_times_add_pause(struct span_times *t, const struct span_thread *who, ui
 		drop(p, 1);
 	if (!array_room(p->at, p->cap, p->first + p->count))
 		return -ENOMEM;
-	p->at[p->first + p->count++] = (struct pause){begin_ns, end_ns, row};
+	p->at[p->first + p->count++] = (struct span_pause){begin_ns, end_ns, row};
 	return 0;
 }
 
@@ -107,20 +92,11 @@ void span_times_trim(struct span_times *t, const struct span_thread *who, uint64
 	p->due_at = p->count * 2 > DUE_AT ? p->count * 2 : DUE_AT;
 }
 
-/* NULL: nothing is known. */
-static const struct span_pauses *find_pauses(struct span_times *t, uint64_t key)
+const struct span_pauses *span_times_find(struct span_times *t, uint64_t key)
 {
-	struct span_pauses **recent = &t->recent[key % SPAN_PAUSES_RECENT];
-	if (!*recent || (*recent)->key != key)
-		*recent = ptrmap_get(&t->pauses, key);
-	return *recent;
-}
-
-/* Whether all pauses ended before `from`, but for one that began behind `to`. */
-static bool is_quiet(const struct span_pauses *p, uint64_t from, uint64_t to)
-{
-	return !p || (p->open.begin_ns >= to &&
-		      (!p->count || p->at[p->first + p->count - 1].end_ns <= from));
+	struct span_recent *r = span_times_recent(t, key);
+	*r = (struct span_recent){key, ptrmap_get(&t->pauses, key)};
+	return r->pauses;
 }
 
 /* A walk of the time between pauses. */
@@ -169,7 +145,7 @@ static struct next first_behind(const struct span_pauses *p, uint64_t ns)
 	return (struct next){p, low};
 }
 
-static bool peek(const struct next *n, struct pause *ret)
+static bool peek(const struct next *n, struct span_pause *ret)
 {
 	if (!n->of || n->at > n->of->count)
 		return false;
@@ -183,9 +159,9 @@ static bool peek(const struct next *n, struct pause *ret)
 }
 
 /* The earlier one of both lists, which moves behind it. */
-static bool take(struct next *a, struct next *b, struct pause *ret)
+static bool take(struct next *a, struct next *b, struct span_pause *ret)
 {
-	struct pause p, q;
+	struct span_pause p, q;
 	bool has_p = peek(a, &p), has_q = peek(b, &q);
 	bool first = has_p && (!has_q || p.begin_ns <= q.begin_ns);
 	if (!has_p && !has_q)
@@ -200,7 +176,7 @@ static int walk_pauses(struct walk *w, const struct span_pauses *thread,
 		       const struct span_pauses *lane, uint64_t from, uint64_t to)
 {
 	struct next of_thread = first_behind(thread, from), of_lane = first_behind(lane, from);
-	struct pause p;
+	struct span_pause p;
 	int err = 0;
 	while (!err && from < to && take(&of_thread, &of_lane, &p) && p.begin_ns < to) {
 		uint64_t begin = p.begin_ns > from ? p.begin_ns : from;
@@ -218,14 +194,6 @@ static int walk_pauses(struct walk *w, const struct span_pauses *thread,
 	return err || from >= to ? err : walk_own(w, from, to);
 }
 
-bool span_times_is_unknown(struct span_times *t, const struct span_thread *who, uint64_t from,
-			   uint64_t to)
-{
-	bool has_pauses = who->lane && !who->in_pauses;
-	return !who->tid &&
-	       (!has_pauses || is_quiet(find_pauses(t, OF_LANE | who->lane), from, to));
-}
-
 int span_times_walk(struct span_times *t, const struct span_thread *who, uint64_t from, uint64_t to,
 		    uint64_t known_from, span_piece_fn *fn, void *ctx)
 {
@@ -236,11 +204,11 @@ int span_times_walk(struct span_times *t, const struct span_thread *who, uint64_
 	if (who->tid)
 		w.off_cpu = thread_times_get(&t->off_cpu, who->tid);
 	if (who->tid && !who->in_pauses)
-		thread = find_pauses(t, who->tid);
+		thread = span_times_pauses(t, who->tid);
 	if (who->lane && !who->in_pauses)
-		lane = find_pauses(t, OF_LANE | who->lane);
+		lane = span_times_pauses(t, SPAN_PAUSES_OF_LANE | who->lane);
 	/* Most stretches have none, and are asked for when they have just passed. */
-	return is_quiet(thread, from, to) && is_quiet(lane, from, to)
+	return span_pauses_are_quiet(thread, from, to) && span_pauses_are_quiet(lane, from, to)
 		       ? walk_own(&w, from, to)
 		       : walk_pauses(&w, thread, lane, from, to);
 }

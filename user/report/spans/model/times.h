@@ -19,14 +19,32 @@
 
 #define SPAN_PAUSES_RECENT 16
 
-struct span_pauses;
+/* Private, as is all that is about it. */
+struct span_pause {
+	uint64_t begin_ns, end_ns;
+	uint32_t row;
+};
+
+/* The pauses of a thread, or of a domain, in order; they do not overlap. */
+struct span_pauses {
+	struct span_pause *at;
+	uint32_t first, count, cap;
+	uint32_t due_at;
+	struct span_pause open; /* begin_ns UINT64_MAX: none is */
+};
+#define SPAN_PAUSES_OF_LANE (1ull << 32) /* key of pauses without a thread */
+
+/* Those that were asked for; NULL: there are none. */
+struct span_recent {
+	uint64_t key; /* 0: of nothing */
+	struct span_pauses *pauses;
+};
 
 /* Zeroed memory: nothing is known. */
 struct span_times {
 	struct thread_times off_cpu;
 	PTRMAP(struct span_pauses) pauses;
-	/* Of those, the last ones that were asked for; private. */
-	struct span_pauses *recent[SPAN_PAUSES_RECENT];
+	struct span_recent recent[SPAN_PAUSES_RECENT]; /* direct-mapped; private */
 };
 
 /* A thread, with the domain that it runs. */
@@ -58,9 +76,32 @@ void span_times_drop_pause(struct span_times *t, const struct span_thread *who);
 bool span_times_is_due(const struct span_times *t, const struct span_thread *who);
 /* Drops what ended before this moment, of this thread or domain. */
 void span_times_trim(struct span_times *t, const struct span_thread *who, uint64_t before_ns);
+/* Private: the pauses of a key; NULL: nothing is known. */
+static inline struct span_recent *span_times_recent(struct span_times *t, uint64_t key)
+{
+	return &t->recent[key % SPAN_PAUSES_RECENT];
+}
+const struct span_pauses *span_times_find(struct span_times *t, uint64_t key);
+static inline const struct span_pauses *span_times_pauses(struct span_times *t, uint64_t key)
+{
+	const struct span_recent *r = span_times_recent(t, key);
+	return r->key == key ? r->pauses : span_times_find(t, key);
+}
+/* Whether all pauses ended before `from`, but for one that began behind `to`. */
+static inline bool span_pauses_are_quiet(const struct span_pauses *p, uint64_t from, uint64_t to)
+{
+	return !p || (p->open.begin_ns >= to &&
+		      (!p->count || p->at[p->first + p->count - 1].end_ns <= from));
+}
 /* True if nothing is known of this time, which is not empty: a walk of it would have one piece. */
-bool span_times_is_unknown(struct span_times *t, const struct span_thread *who, uint64_t from,
-			   uint64_t to);
+static inline bool span_times_is_unknown(struct span_times *t, const struct span_thread *who,
+					 uint64_t from, uint64_t to)
+{
+	return !who->tid &&
+	       (!who->lane || who->in_pauses ||
+		span_pauses_are_quiet(span_times_pauses(t, SPAN_PAUSES_OF_LANE | who->lane), from,
+				      to));
+}
 /*
  * Walks [from, to) of a thread without a gap. known_from: before it nothing is known of when
  * threads were without a CPU; UINT64_MAX: never.
