@@ -125,6 +125,16 @@ static int add(void *ctx, const struct span_segment *s)
 	return open_span_add(ctx, s);
 }
 
+int open_span_append(struct open_span *o, const struct open_span *more)
+{
+	const struct span_segments *s = &more->of.segments;
+	int err = span_parts_merge(&o->of.parts, &more->of.parts);
+	for (uint32_t i = 0; i < s->count && !err; i++)
+		err = span_segments_add(&o->of.segments, &s->at[i], s->at[i].pieces);
+	o->of.segments.more += s->more;
+	return err;
+}
+
 int open_span_advance(struct open_span *o, struct span_times *t, struct span_sums *sums,
 		      uint64_t known_from, uint64_t to_ns)
 {

@@ -91,7 +91,7 @@ int span_parts_add_new(struct span_parts *p, uint32_t kind, uint32_t detail, uin
 static inline int span_parts_add(struct span_parts *p, uint32_t kind, uint32_t detail, uint64_t ns)
 {
 	for (struct span_part *at = p->at, *end = at + p->count; at < end; at++)
-		if (!((at->kind ^ kind) | (at->detail ^ detail))) {
+		if (at->kind == kind && at->detail == detail) {
 			at->ns += ns;
 			return 0;
 		}

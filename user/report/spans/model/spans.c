@@ -435,15 +435,16 @@ static int on_run(void *ctx, struct fiber *f)
 	return 0;
 }
 
-/* Adds a segment to all open spans of a fiber. Inline: its fields stay in registers, and no load of
- * two of them waits for the stores of each. */
+/* Adds a segment to the innermost open span of a fiber. The others take it in when that one ends,
+ * but for blocks, which may go on behind the end. Inline: its fields stay in registers, and no load
+ * of two of them waits for the stores of each. */
 static inline __attribute__((always_inline)) int add_to_spans(struct open_span *inner,
 							      struct span_segment s)
 {
-	int err = 0;
-	for (struct open_span *o = inner; o && !err; o = o->next)
-		err = open_span_add(o, &s);
-	return err;
+	if (span_segment_is_block(&s))
+		for (struct open_span *o = inner->next; o; o = o->next)
+			open_span_note_block(o, s.begin_ns, s.end_ns, s.stack);
+	return open_span_add(inner, &s);
 }
 
 static int add_to_fiber(void *ctx, const struct span_segment *s)
@@ -524,7 +525,9 @@ static int on_close(void *ctx, struct fiber *f, const struct fiber_part *p, uint
 	if (p->is_context || !o || o->done_ns != p->depth || o->of.begin_ns != p->begin_ns)
 		return 0;
 	f->user = o->next;
-	return close_span(m, o, f->process, end_ns, how);
+	int err = o->next ? open_span_append(o->next, o) : 0;
+	int failed = close_span(m, o, f->process, end_ns, how);
+	return err ? err : failed;
 }
 
 static void forget_fiber(void *ctx, struct fiber *f)

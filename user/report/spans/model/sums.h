@@ -32,7 +32,11 @@ struct span_segment {
 	uint32_t tid;
 	uint32_t comm; /* its name, a text; 0: not known */
 	bool is_tracer;
-	uint32_t stack; /* where it was blocked, until it is added to a span; 0: not known */
+	union {
+		uint32_t
+			stack; /* until it is added to a span: where it was blocked; 0: not known */
+		uint32_t pieces; /* in a span: of how many it was made */
+	};
 };
 
 /* One of no other thread. Field by field: clearing it at once costs more. */
@@ -52,7 +56,7 @@ static inline struct span_segment span_segment_of(enum span_part_kind kind, uint
 struct span_segments {
 	struct span_segment *at;
 	uint32_t count, cap;
-	uint32_t more; /* that there was no room for */
+	uint32_t more; /* pieces that there was no room for */
 };
 
 /* A span that has ended. */
@@ -147,8 +151,9 @@ struct span_slow {
 int span_name_slow(const struct span_name *n, struct span_slow *ret);
 /* Room for one more segment, of SPAN_SEGMENTS at most. 0 or -ENOMEM. */
 int span_segments_grow(struct span_segments *s);
-/* Appends a segment, or makes the last one longer. 0 or -ENOMEM. */
-static inline int span_segments_add(struct span_segments *s, const struct span_segment *next)
+/* Appends a segment of so many pieces, or makes the last one longer. 0 or -ENOMEM. */
+static inline int span_segments_add(struct span_segments *s, const struct span_segment *next,
+				    uint32_t pieces)
 {
 	struct span_segment *last = s->count ? &s->at[s->count - 1] : NULL;
 	if (next->end_ns <= next->begin_ns)
@@ -157,15 +162,17 @@ static inline int span_segments_add(struct span_segments *s, const struct span_s
 	    !((last->kind ^ next->kind) | (last->detail ^ next->detail) |
 	      (last->tid ^ next->tid))) {
 		last->end_ns = next->end_ns;
+		last->pieces += pieces;
 		return 0;
 	}
 	if (s->count == SPAN_SEGMENTS) {
-		s->more++;
+		s->more += pieces;
 		return 0;
 	}
 	if (s->count == s->cap && span_segments_grow(s))
 		return -ENOMEM;
-	s->at[s->count++] = *next;
+	s->at[s->count] = *next;
+	s->at[s->count++].pieces = pieces;
 	return 0;
 }
 void span_segments_done(struct span_segments *s);
