@@ -312,14 +312,14 @@ _Static_assert(SHAPE(2, 0, EBT_RING_END) == SHAPE_PHASE + 1 && SHAPE_PHASE % 2 =
 		       EBT_END == EBT_BEGIN + 1,
 	       "an end is the number behind its begin");
 
-/* Words and kind of the user's records that hold a header, a time and at most one value. */
+/* By type: shape and kind of the user's records with a header, a time and at most one value. */
 static const struct simple {
-	uint16_t words, kind; /* words: NEVER for other types */
+	uint16_t shape, kind; /* shape: NEVER for other types */
 } simple[16] = {
-	[EBT_RING_USER_UNIT] = {2, EBT_UNIT},
-	[EBT_RING_USER_INT] = {3, EBT_INT},
-	[EBT_RING_USER_SPAN_BEGIN] = {2, EBT_SPAN_BEGIN},
-	[EBT_RING_USER_SPAN_END] = {2, EBT_SPAN_END},
+	[EBT_RING_USER_UNIT] = {SHAPE(2, 1, EBT_RING_USER_UNIT), EBT_UNIT},
+	[EBT_RING_USER_INT] = {SHAPE(3, 1, EBT_RING_USER_INT), EBT_INT},
+	[EBT_RING_USER_SPAN_BEGIN] = {SHAPE(2, 1, EBT_RING_USER_SPAN_BEGIN), EBT_SPAN_BEGIN},
+	[EBT_RING_USER_SPAN_END] = {SHAPE(2, 1, EBT_RING_USER_SPAN_END), EBT_SPAN_END},
 	[EBT_RING_USER_SPAN_END + 1 ... 15] = {NEVER, EBT_KIND_NONE},
 };
 #define SIMPLE_MAX_WORDS 3
@@ -416,7 +416,7 @@ decode_run(struct ring_decoder *d, const struct ring_batch *b, bool counted, siz
 		} else if (shape == SHAPE_COUNTER) {
 			id = likely(id < counters) ? id : EBT_UNKNOWN_ID | id;
 			put_event(e, &blank, counted, &r, EBT_COUNTER, id, 3);
-		} else if (shape >> 4 == (simple[shape & 15].words << 1 | 1u)) {
+		} else if (shape == simple[shape & 15].shape) {
 			put_event(e, &blank, counted, &r, simple[shape & 15].kind, id, shape >> 5);
 		} else if (put_bytes(e, &blank, counted, &r, h, b, end)) {
 			payloads++;
