@@ -16,6 +16,12 @@ struct span_grouping {
 
 #define SPAN_GROUP_BYTES 256
 
+/* Whether a row may have another name than its spans. */
+static inline bool span_groups(const struct span_grouping *g)
+{
+	return g->owner != SPANS_OF_ALL || g->argument;
+}
+
 /*
  * The name of a row, in `scratch` or `name` itself: "p:begin~p:end #0=12" with the value of an
  * argument, if the begin has one; "request of prog", "request of prog (123)". begin: NULL: it is no

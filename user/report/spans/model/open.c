@@ -127,12 +127,8 @@ static int add(void *ctx, const struct span_segment *s)
 
 int open_span_append(struct open_span *o, const struct open_span *more)
 {
-	const struct span_segments *s = &more->of.segments;
 	int err = span_parts_merge(&o->of.parts, &more->of.parts);
-	for (uint32_t i = 0; i < s->count && !err; i++)
-		err = span_segments_add(&o->of.segments, &s->at[i], s->at[i].pieces);
-	o->of.segments.more += s->more;
-	return err;
+	return err ? err : span_segments_append(&o->of.segments, &more->of.segments);
 }
 
 int open_span_advance(struct open_span *o, struct span_times *t, struct span_sums *sums,

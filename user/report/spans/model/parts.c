@@ -52,8 +52,14 @@ int span_parts_add_new(struct span_parts *p, uint32_t kind, uint32_t detail, uin
 int span_parts_merge(struct span_parts *p, const struct span_parts *more)
 {
 	int err = 0;
-	for (uint32_t i = 0; i < more->count && !err; i++)
-		err = span_parts_add(p, more->at[i].kind, more->at[i].detail, more->at[i].ns);
+	const struct span_part *part = more->at, *end = part + more->count;
+	/* Most sums of a name have their parts in the order in which its spans do. */
+	struct span_part *same = p->at,
+			 *last = same + (p->count < more->count ? p->count : more->count);
+	for (; same < last && same->kind == part->kind && same->detail == part->detail; part++)
+		same++->ns += part->ns;
+	for (; part < end && !err; part++)
+		err = span_parts_add(p, part->kind, part->detail, part->ns);
 	return err;
 }
 

@@ -264,6 +264,8 @@ static uint32_t row_text(struct span_model *m, uint32_t process, const struct eb
 			 const char *name, uint32_t text)
 {
 	char whole[SPAN_GROUP_BYTES];
+	if (!span_groups(&m->options.by))
+		return text;
 	const char *row = span_group_name(&m->options.by, m->session, process, begin, name, whole);
 	return row == name ? text : span_sums_text(&m->sums, row);
 }
@@ -436,20 +438,19 @@ static int on_run(void *ctx, struct fiber *f)
 }
 
 /* Adds a segment to the innermost open span of a fiber. The others take it in when that one ends,
- * but for blocks, which may go on behind the end. Inline: its fields stay in registers, and no load
- * of two of them waits for the stores of each. */
+ * but for blocks, which may go on behind the end. */
 static inline __attribute__((always_inline)) int add_to_spans(struct open_span *inner,
-							      struct span_segment s)
+							      const struct span_segment *s)
 {
-	if (span_segment_is_block(&s))
+	if (span_segment_is_block(s))
 		for (struct open_span *o = inner->next; o; o = o->next)
-			open_span_note_block(o, s.begin_ns, s.end_ns, s.stack);
-	return open_span_add(inner, &s);
+			open_span_note_block(o, s->begin_ns, s->end_ns, s->stack);
+	return open_span_add(inner, s);
 }
 
 static int add_to_fiber(void *ctx, const struct span_segment *s)
 {
-	return add_to_spans(ctx, *s);
+	return add_to_spans(ctx, s);
 }
 
 /* The text of the sums that a text of the fibers is. */
@@ -478,7 +479,8 @@ static int spend_running(struct span_model *m, const struct fiber *f, uint64_t b
 	if (!span_times_is_unknown(&of->times, &who, begin_ns, end_ns))
 		return open_span_walk(&of->times, &m->sums, &who, known_from(m, of), begin_ns,
 				      end_ns, add_to_fiber, f->user);
-	return add_to_spans(f->user, span_segment_of(SPAN_UNKNOWN, 0, begin_ns, end_ns));
+	struct span_segment s = span_segment_of(SPAN_UNKNOWN, 0, begin_ns, end_ns);
+	return add_to_spans(f->user, &s);
 }
 
 static int on_spent(void *ctx, struct fiber *f, const struct fiber_interval *i)
@@ -489,9 +491,10 @@ static int on_spent(void *ctx, struct fiber *f, const struct fiber_interval *i)
 	if (!f->user)
 		return 0;
 	bool is_ready = i->state == FIBER_READY;
-	return add_to_spans(f->user, span_segment_of(is_ready ? SPAN_READY : SPAN_SUSPENDED,
-						     is_ready ? 0 : text_of_fibers(m, i->operation),
-						     i->begin_ns, i->end_ns));
+	struct span_segment s = span_segment_of(is_ready ? SPAN_READY : SPAN_SUSPENDED,
+						is_ready ? 0 : text_of_fibers(m, i->operation),
+						i->begin_ns, i->end_ns);
+	return add_to_spans(f->user, &s);
 }
 
 static int on_open(void *ctx, struct fiber *f, const struct fiber_part *p)
@@ -701,12 +704,9 @@ static int push_of_fibers(struct span_model *m, const struct ebt_event *ev, enum
 	return err || !event_args_decode(m->session, ev, e, &r) ? err : push_record(m, ev, &r);
 }
 
-static int push(struct span_model *m, const struct ebt_event *ev)
+/* Any other event. */
+static __attribute__((noinline)) int push(struct span_model *m, const struct ebt_event *ev)
 {
-	m->end_ns = ev->ts > m->end_ns ? ev->ts : m->end_ns;
-	enum eio_event of_fibers = event_args_event(m->session, ev);
-	if (of_fibers != EIO_NONE)
-		return push_of_fibers(m, ev, of_fibers);
 	m->event = ev;
 	if (ev->kind == EBT_OFFCPU)
 		return add_interval(m, ev);
@@ -734,8 +734,11 @@ int span_model_events(struct span_model *m, const struct ebt_event *ev, size_t n
 	if (n && !m->has_begun)
 		m->begin_ns = ev->ts;
 	m->has_begun |= n > 0;
-	for (size_t i = 0; i < n && !err; i++)
-		err = push(m, &ev[i]);
+	for (const struct ebt_event *end = ev + n; ev < end && !err; ev++) {
+		enum eio_event of_fibers = event_args_event(m->session, ev);
+		m->end_ns = ev->ts > m->end_ns ? ev->ts : m->end_ns;
+		err = of_fibers != EIO_NONE ? push_of_fibers(m, ev, of_fibers) : push(m, ev);
+	}
 	return err;
 }
 

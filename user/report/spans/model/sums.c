@@ -260,6 +260,20 @@ int span_segments_grow(struct span_segments *s)
 	return array_reserve(s->at, s->cap, s->count) ? 0 : -ENOMEM;
 }
 
+int span_segments_append(struct span_segments *s, const struct span_segments *more)
+{
+	uint32_t left = more->pieces;
+	int err = 0;
+	/* Where there is no room, only the first may make the last one longer. */
+	for (uint32_t i = 0; i < more->count && !err && (!i || s->count < SPAN_SEGMENTS); i++) {
+		err = span_segments_add(s, &more->at[i], more->at[i].pieces);
+		left -= more->at[i].pieces;
+	}
+	s->pieces += left;
+	s->more += left;
+	return err;
+}
+
 void span_segments_done(struct span_segments *s)
 {
 	free(s->at);

@@ -56,7 +56,7 @@ static inline struct span_segment span_segment_of(enum span_part_kind kind, uint
 struct span_segments {
 	struct span_segment *at;
 	uint32_t count, cap;
-	uint32_t more; /* pieces that there was no room for */
+	uint32_t pieces, more; /* all, and of these those that there was no room for */
 };
 
 /* A span that has ended. */
@@ -158,6 +158,7 @@ static inline int span_segments_add(struct span_segments *s, const struct span_s
 	struct span_segment *last = s->count ? &s->at[s->count - 1] : NULL;
 	if (next->end_ns <= next->begin_ns)
 		return 0;
+	s->pieces += pieces;
 	if (last && last->end_ns == next->begin_ns &&
 	    !((last->kind ^ next->kind) | (last->detail ^ next->detail) |
 	      (last->tid ^ next->tid))) {
@@ -175,6 +176,8 @@ static inline int span_segments_add(struct span_segments *s, const struct span_s
 	s->at[s->count++].pieces = pieces;
 	return 0;
 }
+/* Appends those of `more`, which follow. 0 or -ENOMEM. */
+int span_segments_append(struct span_segments *s, const struct span_segments *more);
 void span_segments_done(struct span_segments *s);
 
 #endif
