@@ -99,8 +99,10 @@ static int get_payload(struct capture_decoder *d, struct capture_item *ret)
 	return 0;
 }
 
-static int get_event(struct capture_decoder *d, unsigned brings, struct capture_item *ret)
+static inline __attribute__((always_inline)) int
+get_event(struct capture_decoder *d, unsigned brings, struct capture_item *ret)
 {
+	struct ebt_event *ev = &ret->event;
 	struct capture_shape *s;
 	if (brings & CAPTURE_LANE ? get_lane(d) : d->lane >= d->lane_count)
 		return -EBADMSG;
@@ -114,35 +116,34 @@ static int get_event(struct capture_decoder *d, unsigned brings, struct capture_
 	ret->what = CAPTURE_EVENT;
 	ret->payload = NULL;
 	ret->payload_bytes = 0;
-	ret->event = (struct ebt_event){
-		.ts = d->ts,
-		.pos = l->next_pos + (brings & CAPTURE_POS ? get_z(d) : 0),
-		.pid = l->pid,
-		.tid = l->tid,
-		.kind = s->kind,
-		.domain = l->domain,
-		.cpu = l->cpu,
-		.flags = s->flags | EBT_F_FINAL,
-		.id = s->id,
-		.stack = l->stack <= d->stacks ? l->stack : 0,
-		.size = s->size,
-	};
+	/* All of its fields; one by one, since each is in memory once. */
+	ev->ts = d->ts;
+	ev->pos = l->next_pos + (brings & CAPTURE_POS ? get_z(d) : 0);
+	ev->pid = l->pid;
+	ev->tid = l->tid;
+	ev->kind = s->kind;
+	ev->domain = l->domain;
+	ev->cpu = l->cpu;
+	ev->flags = s->flags | EBT_F_FINAL;
+	ev->id = s->id;
+	ev->stack = l->stack <= d->stacks ? l->stack : 0;
+	ev->size = s->size;
 	/* Files written before the flag existed have 0 where the time is not known. */
-	if (s->kind == EBT_LOST && !EBT_LOST_SINCE(&ret->event))
-		ret->event.flags |= EBT_F_NO_SINCE;
+	if (s->kind == EBT_LOST && !EBT_LOST_SINCE(ev))
+		ev->flags |= EBT_F_NO_SINCE;
 	uint64_t seq = capture_expected_seq(l, s->flags);
-	ret->event.seq = (uint32_t)(seq + (brings & CAPTURE_SEQ ? get_z(d) : 0));
+	ev->seq = (uint32_t)(seq + (brings & CAPTURE_SEQ ? get_z(d) : 0));
 	if (s->flags & EBT_F_PAYLOAD) {
 		if (get_payload(d, ret))
 			return -EBADMSG;
 	} else {
 		s->arg[0] += brings & CAPTURE_ARG0 ? get_z(d) : 0;
 		s->arg[1] += brings & CAPTURE_ARG1 ? get_z(d) : 0;
-		ret->event.arg[0] = s->arg[0];
-		ret->event.arg[1] = s->arg[1];
+		ev->arg[0] = s->arg[0];
+		ev->arg[1] = s->arg[1];
 	}
 	if (capture_counts(s->kind))
-		capture_lane_passed(l, &ret->event);
+		capture_lane_passed(l, ev);
 	return d->at <= d->end ? 0 : -EBADMSG;
 }
 

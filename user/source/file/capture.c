@@ -281,17 +281,20 @@ static int capture_processes_mean(struct capture_processes *c, const struct capt
 	return err;
 }
 
+/* Makes another pid the last one. 0 or -ENOMEM. */
+static __attribute__((noinline)) int capture_processes_turn(struct capture_processes *c,
+							    uint32_t pid)
+{
+	c->last_pid = pid;
+	c->last = ptrmap_get(&c->current, pid);
+	return c->last ? 0 : capture_processes_mean(c, &(struct capture_incarnation){.pid = pid});
+}
+
 /* The process that a pid in the file means now, entered if there is none; PROCESS_UNKNOWN also if
  * the limit is reached. 0 or -ENOMEM. */
-static int capture_processes_find(struct capture_processes *c, uint32_t pid, uint32_t *ret)
+static inline int capture_processes_find(struct capture_processes *c, uint32_t pid, uint32_t *ret)
 {
-	int err = 0;
-	if (pid != c->last_pid) {
-		c->last_pid = pid;
-		c->last = ptrmap_get(&c->current, pid);
-		if (!c->last)
-			err = capture_processes_mean(c, &(struct capture_incarnation){.pid = pid});
-	}
+	int err = pid != c->last_pid ? capture_processes_turn(c, pid) : 0;
 	*ret = c->last ? c->last->process : PROCESS_UNKNOWN;
 	return err;
 }
