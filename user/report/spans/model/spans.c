@@ -335,7 +335,7 @@ static int close_span(struct span_model *m, struct open_span *o, uint32_t proces
 	if (cut != SPAN_CUTS && !is_history(m, end_ns))
 		o->of.name->cut[cut]++;
 	o->of.ns = end_ns - o->of.begin_ns;
-	if (cut == SPAN_CUTS)
+	if (cut == SPAN_CUTS && span_sums_keeps(&m->sums, &o->of))
 		o->of.comm = span_sums_text(&m->sums, span_program(m->session, process));
 	if (cut == SPAN_CUTS)
 		err = span_sums_add(&m->sums, &o->of);

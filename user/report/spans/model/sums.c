@@ -153,11 +153,6 @@ int span_name_slow(const struct span_name *n, struct span_slow *ret)
 
 /* ---- the slowest ---- */
 
-bool span_is_shorter(const struct span *a, const struct span *b)
-{
-	return a->ns != b->ns ? a->ns < b->ns : a->begin_ns > b->begin_ns;
-}
-
 static void swap(struct span *a, struct span *b)
 {
 	struct span was = *a;
@@ -213,7 +208,7 @@ static int keep(struct span_sums *s, const struct span *span)
 	struct span_heap *h = &s->slowest[span->name->is_phase];
 	uint32_t max = s->slow_max;
 	struct span one;
-	if (!max || (h->count == max && !span_is_shorter(h->at, span)))
+	if (!span_sums_keeps(s, span))
 		return 0;
 	if (h->count < max && !array_reserve(h->at, h->cap, h->count))
 		return -ENOMEM;

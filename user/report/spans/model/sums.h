@@ -140,7 +140,16 @@ int span_sums_add(struct span_sums *s, const struct span *span);
 /* Adds the time of one that has no length, and counts it as cut. 0 or -ENOMEM. */
 int span_sums_add_cut(struct span_sums *s, const struct span *span, enum span_cut cut);
 /* The order of the slowest; of the same length the later one is the shorter. */
-bool span_is_shorter(const struct span *a, const struct span *b);
+static inline bool span_is_shorter(const struct span *a, const struct span *b)
+{
+	return a->ns != b->ns ? a->ns < b->ns : a->begin_ns > b->begin_ns;
+}
+/* Whether a span that is added now will be one of the slowest: only those need `comm`. */
+static inline bool span_sums_keeps(const struct span_sums *s, const struct span *span)
+{
+	const struct span_heap *h = &s->slowest[span->name->is_phase];
+	return s->slow_max && (h->count < s->slow_max || span_is_shorter(h->at, span));
+}
 
 /* The slowest spans of a name: at least a hundredth, all of those classes. */
 struct span_slow {
