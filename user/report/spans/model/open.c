@@ -4,6 +4,14 @@
 #include <ebtrace/event.h>
 #include <stdlib.h>
 
+static void set_block(struct open_span *o, uint64_t ns, uint32_t stack)
+{
+	o->of.block_ns = ns;
+	stacks_hold(o->stacks, stack);
+	stacks_drop(o->stacks, o->of.block_stack);
+	o->of.block_stack = stack;
+}
+
 /* A block may come in several pieces. */
 void open_span_note_block(struct open_span *o, uint64_t begin_ns, uint64_t end_ns, uint32_t stack)
 {
@@ -12,12 +20,8 @@ void open_span_note_block(struct open_span *o, uint64_t begin_ns, uint64_t end_n
 	if (begin_ns != o->block_end_ns)
 		o->block_begin_ns = begin_ns;
 	o->block_end_ns = end_ns;
-	if (end_ns - o->block_begin_ns <= o->of.block_ns)
-		return;
-	o->of.block_ns = end_ns - o->block_begin_ns;
-	stacks_hold(o->stacks, stack);
-	stacks_drop(o->stacks, o->of.block_stack);
-	o->of.block_stack = stack;
+	if (end_ns - o->block_begin_ns > o->of.block_ns)
+		set_block(o, end_ns - o->block_begin_ns, stack);
 }
 
 static void drop_block(struct open_span *o)
@@ -128,6 +132,12 @@ static int add(void *ctx, const struct span_segment *s)
 int open_span_append(struct open_span *o, const struct open_span *more)
 {
 	int err = span_parts_merge(&o->of.parts, &more->of.parts);
+	if (more->block_end_ns) {
+		o->block_begin_ns = more->block_begin_ns;
+		o->block_end_ns = more->block_end_ns;
+	}
+	if (more->of.block_ns > o->of.block_ns)
+		set_block(o, more->of.block_ns, more->of.block_stack);
 	return err ? err : span_segments_append(&o->of.segments, &more->of.segments);
 }
 

@@ -35,15 +35,11 @@ void open_spans_done(struct open_spans *s);
 
 /* Private: a piece without a CPU, which may be the longest block. */
 void open_span_note_block(struct open_span *o, uint64_t begin_ns, uint64_t end_ns, uint32_t stack);
-static inline bool span_segment_is_block(const struct span_segment *s)
-{
-	return s->kind == SPAN_BLOCKED || s->kind == SPAN_FAULTING;
-}
 /* Takes in a piece. 0 or -ENOMEM. Inline: the fields of a piece at hand stay in registers. */
 static inline __attribute__((always_inline)) int open_span_add(struct open_span *o,
 							       const struct span_segment *s)
 {
-	if (span_segment_is_block(s))
+	if (s->kind == SPAN_BLOCKED || s->kind == SPAN_FAULTING)
 		open_span_note_block(o, s->begin_ns, s->end_ns, s->stack);
 	int err = span_parts_add(&o->of.parts, s->kind, s->detail, s->end_ns - s->begin_ns);
 	return err ? err : span_segments_add(&o->of.segments, s, 1);

@@ -437,20 +437,10 @@ static int on_run(void *ctx, struct fiber *f)
 	return 0;
 }
 
-/* Adds a segment to the innermost open span of a fiber. The others take it in when that one ends,
- * but for blocks, which may go on behind the end. */
-static inline __attribute__((always_inline)) int add_to_spans(struct open_span *inner,
-							      const struct span_segment *s)
+/* To the innermost open span of a fiber: those around it take it in when that one ends. */
+static int add_to_span(void *ctx, const struct span_segment *s)
 {
-	if (span_segment_is_block(s))
-		for (struct open_span *o = inner->next; o; o = o->next)
-			open_span_note_block(o, s->begin_ns, s->end_ns, s->stack);
-	return open_span_add(inner, s);
-}
-
-static int add_to_fiber(void *ctx, const struct span_segment *s)
-{
-	return add_to_spans(ctx, s);
+	return open_span_add(ctx, s);
 }
 
 /* The text of the sums that a text of the fibers is. */
@@ -478,9 +468,9 @@ static int spend_running(struct span_model *m, const struct fiber *f, uint64_t b
 				  .lane = f->lane};
 	if (!span_times_is_unknown(&of->times, &who, begin_ns, end_ns))
 		return open_span_walk(&of->times, &m->sums, &who, known_from(m, of), begin_ns,
-				      end_ns, add_to_fiber, f->user);
+				      end_ns, add_to_span, f->user);
 	struct span_segment s = span_segment_of(SPAN_UNKNOWN, 0, begin_ns, end_ns);
-	return add_to_spans(f->user, &s);
+	return open_span_add(f->user, &s);
 }
 
 static int on_spent(void *ctx, struct fiber *f, const struct fiber_interval *i)
@@ -494,7 +484,7 @@ static int on_spent(void *ctx, struct fiber *f, const struct fiber_interval *i)
 	struct span_segment s = span_segment_of(is_ready ? SPAN_READY : SPAN_SUSPENDED,
 						is_ready ? 0 : text_of_fibers(m, i->operation),
 						i->begin_ns, i->end_ns);
-	return add_to_spans(f->user, &s);
+	return open_span_add(f->user, &s);
 }
 
 static int on_open(void *ctx, struct fiber *f, const struct fiber_part *p)

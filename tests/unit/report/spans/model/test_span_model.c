@@ -21,7 +21,7 @@
 #define US   1000u
 #define TIDS 100 /* the thread of domain n is TIDS + n */
 
-enum { A = 1, B, C };
+enum { A = 1, B, C, FIBER, ENTER, EXIT, SUSPEND };
 
 static struct session *session;
 static struct span_model *model;
@@ -459,6 +459,131 @@ static void test_many(void)
 	ok(strstr(shown, "not_followed=") != NULL, "more are counted as not followed");
 }
 
+static void begin_fibers(void)
+{
+	static const char *const names[] = {"eio.fiber", "eio.enter_span", "eio.exit_span",
+					    "eio.suspend_fiber"};
+	begin();
+	for (uint32_t i = 0; i < 4; i++)
+		if (processes_set_user_name(&session->processes, 1, FIBER + i, names[i]))
+			abort();
+}
+
+static void push_text(uint32_t id, const char *text, uint64_t us)
+{
+	struct ebt_event ev = {.ts = us * US,
+			       .pos = EBT_NO_POS,
+			       .kind = EBT_CUSTOM,
+			       .id = id,
+			       .process = 1,
+			       .tid = TIDS,
+			       .cpu = EBT_NO_CPU};
+	if (session_put_blob(session, &ev, text, strlen(text)) || span_model_events(model, &ev, 1))
+		abort();
+	session_drop_event(session, &ev);
+}
+
+static void push_run(int64_t fiber, uint64_t us)
+{
+	struct ebt_event ev = {.ts = us * US,
+			       .pos = EBT_NO_POS,
+			       .kind = EBT_INT,
+			       .id = FIBER,
+			       .process = 1,
+			       .tid = TIDS,
+			       .cpu = EBT_NO_CPU,
+			       .sarg = {fiber}};
+	if (span_model_events(model, &ev, 1))
+		abort();
+}
+
+/* A fiber is suspended, and another one runs for 1 us. */
+static void suspend(const char *operation, uint64_t us, uint64_t until)
+{
+	push_text(SUSPEND, operation, us);
+	push_run(2, until - 1);
+	push_text(SUSPEND, "other", until);
+	push_run(1, until);
+}
+
+static void test_fibers(void)
+{
+	begin_fibers();
+	push_run(1, 10);
+	push_text(ENTER, "outer", 20);
+	suspend("read", 22, 25);
+	push_text(ENTER, "middle", 30);
+	push_text(ENTER, "inner", 40);
+	suspend("read", 50, 55);
+	push(EBT_UNIT, EXIT, 60);
+	suspend("write", 61, 64);
+	push(EBT_UNIT, EXIT, 70);
+	push(EBT_UNIT, EXIT, 90);
+	is_str(end(200),
+	       "outer 1: suspended 8 suspended 3 unknown 59\n"
+	       "middle 1: suspended 5 suspended 3 unknown 32\n"
+	       "inner 1: suspended 5 unknown 15\n",
+	       "each span of a fiber has all of its time, that of spans in it included");
+	ok(balanced, "the parts of each add up");
+	begin_fibers();
+	push_run(1, 10);
+	push_text(ENTER, "outer", 20);
+	push_text(ENTER, "cut", 30);
+	suspend("read", 40, 45);
+	lose(50, 55, 0, EBT_F_RING);
+	is_str(end(200), "cut 0: cut_by_loss=1\nouter 0: cut_by_loss=1\n",
+	       "a loss cuts all spans of a fiber");
+}
+
+/* A span with more segments than are kept, and in spans in it pieces that are one segment. */
+static void test_fiber_segments(void)
+{
+	struct span_result r;
+	begin_fibers();
+	push_run(1, 10);
+	push_text(ENTER, "outer", 20);
+	for (uint64_t us = 100; us < 5100; us += 100) {
+		push_text(ENTER, "middle", us);
+		push_text(ENTER, "inner", us + 10);
+		push(EBT_UNIT, EXIT, us + 20);
+		suspend("read", us + 30, us + 40);
+		push(EBT_UNIT, EXIT, us + 50);
+	}
+	push(EBT_UNIT, EXIT, 6000);
+	if (span_model_end(model, 7000 * US) || span_model_result(model, &r))
+		abort();
+	const struct span_segments *s = &r.slowest[0].segments;
+	is(s->count, SPAN_SEGMENTS, "the first segments of a span are kept");
+	is(s->more, 110, "the pieces behind them are counted, also those of spans in it");
+	span_result_done(&r);
+	end(7000);
+}
+
+static void test_fiber_blocks(void)
+{
+	begin_fibers();
+	uint32_t pid = processes_pid(&session->processes, 1);
+	known();
+	push_run(1, 10);
+	push_text(ENTER, "outer", 20);
+	off_at(pid, 22, 25, 0, EBT_OFFCPU_SLEEP, SYS_futex + 1, stack_of(1));
+	push_text(ENTER, "inner", 30);
+	off_at(pid, 32, 39, 0, EBT_OFFCPU_SLEEP, SYS_futex + 1, stack_of(2));
+	push(EBT_UNIT, EXIT, 40);
+	off_at(pid, 42, 48, 0, EBT_OFFCPU_SLEEP, SYS_futex + 1, stack_of(3));
+	push(EBT_UNIT, EXIT, 50);
+	if (span_model_end(model, 100 * US))
+		abort();
+	show_blocks();
+	is_str(shown, "7 at 2\n7 at 2\n", "the longest block of a span may be one of a span in it");
+	if (span_model_forget(model, 1))
+		abort();
+	stacks_free_unheld(session->stacks);
+	is(stacks_count(session->stacks), 1, "its stack is held, and no other");
+	span_model_free(model);
+	session_free(session);
+}
+
 int main(void)
 {
 	test_parts();
@@ -469,5 +594,8 @@ int main(void)
 	test_blocks();
 	test_forget();
 	test_many();
+	test_fibers();
+	test_fiber_segments();
+	test_fiber_blocks();
 	return tap_done();
 }
