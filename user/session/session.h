@@ -65,6 +65,11 @@ void session_next_output(struct session *s);
 
 /* Copies `bytes` bytes; on success sets ev->arg to the blob and EBT_F_PAYLOAD. 0 or -ENOMEM. */
 int session_put_blob(struct session *s, struct ebt_event *ev, const void *data, size_t bytes);
+/* As session_put_blob() for those of n > 0 events that have EBT_F_PAYLOAD, which are `count`, and
+ * among them the first and the last: their payloads lie in `data`, each at its arg[0], one behind
+ * the other, and are copied at once. */
+int session_put_blobs(struct session *s, struct ebt_event *ev, size_t n, uint32_t count,
+		      const void *data);
 /* The payload of an event, its length in *ret_bytes; NULL if it has none. */
 const void *session_blob(const struct session *s, const struct ebt_event *ev, size_t *ret_bytes);
 /* Memory under all payloads that have not been given back. */

@@ -31,6 +31,55 @@ static void test_blobs(struct session *s)
 	   "a million payloads need no more memory than a few");
 }
 
+/* Payloads of several events that lie in one place, `step` bytes apart. */
+static bool puts_at_once(struct session *s, size_t step)
+{
+	static char data[200000];
+	struct ebt_event ev[3] = {{.flags = EBT_F_PAYLOAD, .arg = {8, 5}},
+				  {.arg = {7, 9}},
+				  {.flags = EBT_F_PAYLOAD, .arg = {8 + step, 6}}};
+	size_t n;
+	memcpy(data + 8, "first", 5);
+	memcpy(data + 8 + step, "second", 6);
+	if (session_put_blobs(s, ev, 3, 2, data))
+		return false;
+	memset(data, 0, sizeof(data));
+	bool found = !memcmp(session_blob(s, &ev[0], &n), "first", 5) && n == 5 &&
+		     !memcmp(session_blob(s, &ev[2], &n), "second", 6) && n == 6 &&
+		     ev[1].arg[0] == 7 && ev[1].arg[1] == 9;
+	session_drop_event(s, &ev[0]);
+	found &= !memcmp(session_blob(s, &ev[2], &n), "second", 6) && session_blob_bytes(s) > 0;
+	session_drop_events(s, ev, 3);
+	return found && !session_blob_bytes(s);
+}
+
+static void test_at_once(struct session *s)
+{
+	ok(puts_at_once(s, 8), "payloads behind each other are each found by its event");
+	ok(puts_at_once(s, 30000) && puts_at_once(s, 100000), "so are those far from each other");
+}
+
+/* Payloads that stay while others come and go, in any order. */
+static void test_order(struct session *s)
+{
+	enum { OUT = 5000 };
+	static struct ebt_event ev[OUT];
+	unsigned wrong = 0;
+	size_t n;
+	for (uint64_t i = 0; i < 20 * OUT; i++) {
+		struct ebt_event *e = &ev[i * 7919 % OUT];
+		uint64_t bytes[40] = {i, [39] = i};
+		const uint64_t *was = session_blob(s, e, &n);
+		wrong += i >= OUT ? !was || was[0] != was[39] || n != sizeof(bytes) : was != NULL;
+		session_drop_event(s, e);
+		wrong += session_put_blob(s, e, bytes, sizeof(bytes)) != 0;
+	}
+	is(wrong, 0, "payloads that are out stay as they are");
+	ok(session_blob_bytes(s) < 2 * OUT * 320, "their memory is not much more than they need");
+	session_drop_events(s, ev, OUT);
+	is(session_blob_bytes(s), 0, "and is given back with the last of them");
+}
+
 /* Around each size of the memory that is recycled, and beyond the largest. */
 static void test_sizes(struct session *s)
 {
@@ -97,6 +146,8 @@ int main(void)
 		return 1;
 	test_blobs(s);
 	test_sizes(s);
+	test_at_once(s);
+	test_order(s);
 	test_next_output(s);
 	test_long_frame(s);
 	session_free(s);

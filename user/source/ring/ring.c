@@ -29,30 +29,21 @@ enum {
 #include <ebtrace/events.def>
 };
 
-static int enter_event(struct session *s, struct ring_lane *lane, struct ebt_event *ev,
-		       const void *payloads)
+static int enter_event(struct session *s, struct ring_lane *lane, const struct ebt_event *ev)
 {
 	/* Damage of the file's header, which belongs to no domain, was noted as it was found. */
 	if (ev->kind == EBT_DAMAGE && ev->domain != EBT_NO_DOMAIN)
 		ring_file_damage(lane->file, ev->arg[0],
 				 ev->arg[1] ? "a record" : "a head and a tail that fit", NULL);
-	if (kinds_is_named_by_program(ev->kind)) {
-		int err = ring_file_learn(lane->file, s, ev->id);
-		if (err)
-			return err;
-	}
-	if (ev->flags & EBT_F_PAYLOAD)
-		return session_put_blob(s, ev, (const char *)payloads + ev->arg[0], ev->arg[1]);
-	return 0;
+	return kinds_is_named_by_program(ev->kind) ? ring_file_learn(lane->file, s, ev->id) : 0;
 }
 
-/* Phases, counters and lifecycles, and the program's own events without a payload once their names
- * are known, are most events, and complete. */
-static inline bool is_complete(const struct ring_lane *lane, const struct ebt_event *ev)
+/* Phases, counters and lifecycles, and the program's own events once their names are known, are
+ * most events, and bring nothing but their payload. */
+static inline bool is_known(const struct ring_lane *lane, const struct ebt_event *ev)
 {
 	return ev->kind < EBT_ALLOC_SIZES ||
-	       (kinds_is_named_by_program(ev->kind) && !(ev->flags & EBT_F_PAYLOAD) &&
-		ring_file_knows(lane->file, ev->id));
+	       (kinds_is_named_by_program(ev->kind) && ring_file_knows(lane->file, ev->id));
 }
 
 /* True for an event or a loss of a ring with ordinals. */
@@ -74,14 +65,20 @@ static void enter_thread(struct ring_owners *o, struct ebt_event *ev)
 static int ring_enter(struct session *s, struct ring_lane *lane, struct ebt_event *ev, uint32_t n,
 		      const void *payloads)
 {
+	struct ebt_event *first = NULL, *last = NULL; /* with a payload */
+	uint32_t payload_count = 0;
 	int err = 0;
-	for (struct ebt_event *e = ev, *end = ev + n; !err; e++) {
-		while (e < end && is_complete(lane, e))
-			e++;
-		if (e == end)
-			break;
-		err = enter_event(s, lane, e, payloads);
+	for (struct ebt_event *e = ev, *end = ev + n; e < end && !err; e++) {
+		if (!is_known(lane, e))
+			err = enter_event(s, lane, e);
+		if (e->flags & EBT_F_PAYLOAD) {
+			first = payload_count++ ? first : e;
+			last = e;
+		}
 	}
+	if (first && !err)
+		err = session_put_blobs(s, first, (size_t)(last - first) + 1, payload_count,
+					payloads);
 	for (uint32_t i = 0; i < n && lane->has_owners; i++)
 		enter_thread(&lane->owners, &ev[i]);
 	for (uint32_t i = 0; i < n && !lane->begun; i++) {
