@@ -16,6 +16,7 @@
 
 #define RING   "tests/data/eio/net.events.xz"
 #define EVENTS 2000000u
+#define BATCH  256u /* events that are read, and followed, at once */
 
 struct bench {
 	struct session *session;
@@ -24,7 +25,7 @@ struct bench {
 	struct span_model *spans;
 	uint32_t process;
 	uint64_t ts; /* added to times, so that those of a round follow those of the one before */
-	struct ebt_event last;
+	struct ebt_event batch[BATCH];
 	size_t events;
 };
 
@@ -38,21 +39,31 @@ static double cpu_ns(void)
 	return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
 }
 
-static int on_event(const struct ebt_event *event, const void *payload, size_t bytes, void *ctx)
+/* As source/ring and stream/pump do it. 0 or -1. */
+static int follow(struct bench *b, size_t n, const void *payloads)
 {
-	struct bench *b = ctx;
-	struct ebt_event ev = *event;
-	ev.process = b->process;
-	ev.ts += b->ts;
-	if (payload && session_put_blob(b->session, &ev, payload, bytes))
-		return -1;
-	int err = b->fibers  ? fibers_push(b->fibers, &ev)
-		  : b->times ? fibers_times_event(b->times, &ev)
-			     : span_model_events(b->spans, &ev, 1);
-	session_drop_event(b->session, &ev);
-	b->last = *event;
-	b->events++;
-	return err;
+	struct ebt_event *ev = b->batch, *first = NULL, *last = NULL;
+	uint32_t count = 0;
+	int err = 0;
+	for (size_t i = 0; i < n; i++) {
+		ev[i].process = b->process;
+		ev[i].ts += b->ts;
+		if (ev[i].flags & EBT_F_PAYLOAD) {
+			first = count++ ? first : &ev[i];
+			last = &ev[i];
+		}
+	}
+	if (count)
+		err = session_put_blobs(b->session, first, (size_t)(last - first) + 1, count,
+					payloads);
+	if (!err && b->spans)
+		err = span_model_events(b->spans, ev, n);
+	for (size_t i = 0; i < n && !err && !b->spans; i++)
+		err = b->fibers ? fibers_push(b->fibers, &ev[i])
+				: fibers_times_event(b->times, &ev[i]);
+	session_drop_events(b->session, ev, n);
+	b->events += n;
+	return err ? -1 : 0;
 }
 
 static int on_done(void *ctx, const struct fiber_times *t)
@@ -72,16 +83,20 @@ static double round_ns(struct bench *b, int fd)
 		if (name && processes_set_user_name(&b->session->processes, b->process, id, name))
 			return -1;
 	}
+	ssize_t n;
+	int err = 0;
+	struct ebt_event last = {0};
 	double t = cpu_ns();
-	ssize_t n = ebt_cursor_poll(c, on_event, b, 0);
+	while (!err && (n = ebt_cursor_read(c, b->batch, BATCH)) > 0) {
+		last = b->batch[n - 1];
+		err = follow(b, (size_t)n, ebt_cursor_payloads(c));
+	}
 	t = cpu_ns() - t;
 	ebt_cursor_close(c);
 	/* What is open where the ring ends does not end in the next round. */
-	struct ebt_event lost = {.ts = b->last.ts,
-				 .pos = b->last.ts + b->ts,
-				 .kind = EBT_LOST,
-				 .domain = b->last.domain};
-	int err = on_event(&lost, NULL, 0, b);
+	b->batch[0] = (struct ebt_event){
+		.ts = last.ts, .pos = last.ts + b->ts, .kind = EBT_LOST, .domain = last.domain};
+	err = err ? err : follow(b, 1, NULL);
 	b->ts += 1000000000;
 	return n < 0 || err ? -1 : t;
 }
