@@ -311,7 +311,7 @@ static bool is_known_plain(const struct bpf_files *parent, const struct bpf_file
 	return its && !its->moved && !its->failed;
 }
 
-/* Another process may have a library mapped, which no list of programs says. */
+/* True if the process runs the file. Which others have a library mapped no list says. */
 static bool is_program(pid_t pid, int fd)
 {
 	char path[32];
