@@ -6,6 +6,8 @@
 . tests/lib.sh
 need_command jq
 need_command xz
+[ -e /sys/kernel/tracing/trace ] || mount -t tracefs none /sys/kernel/tracing ||
+	skip_all "tracefs cannot be mounted"
 ocaml_root
 tree=$PWD
 OCAML_LINK=-g ocaml_build_here trees
