@@ -5,6 +5,8 @@
 . tests/lib.sh
 need_root
 need_command setpriv
+[ -e /sys/kernel/tracing/trace ] || mount -t tracefs none /sys/kernel/tracing ||
+	skip_all "tracefs cannot be mounted"
 minigc="$O/tests/prog/minigc -q -t 1 -n 100 -c /dev/null"
 umask 022
 chmod 755 "$TMP"
