@@ -51,6 +51,7 @@ query() { # NAME SQL: and its answer, of one line
 attach() { # NAME ARGS...: spans of the server of that name
 	local name=$1
 	shift
+	rm -f "$TMP/$name.log" # of an earlier tracer
 	alone "$O/ebtrace" -v -o "$TMP/$name.ebt" --blame -p "${server[$name]}" -U "$pair" "$@" 2>"$TMP/$name.log" &
 	tracer[$name]=$!
 	children+=($!)
@@ -150,7 +151,7 @@ connect other two
 attach one
 is "$(byte_of "${server[two]}")" "$idle" "a server that runs already has no probe"
 [ "$(byte_of "${server[one]}")" = cc ]
-ok $? "the one that is traced has"
+ok $? "the one that is traced has" || diag "$(byte_of "${server[one]}"), $(cat "$TMP/one.log")"
 for i in 1 2 3; do query other "select $i"; done
 for i in 1 2 3 4; do query before "select $i"; done
 finish one
