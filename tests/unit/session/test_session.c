@@ -16,10 +16,14 @@ static void test_blobs(struct session *s)
 	   "a payload is found by its event");
 	session_blob(s, &b, &n);
 	is(n, 0, "an empty one has no bytes");
+	ok(!((uintptr_t)session_blob(s, &a, &n) & 15) && !((uintptr_t)session_blob(s, &b, &n) & 15),
+	   "each begins where any type may");
+	struct ebt_event copy = a;
 	session_drop_event(s, &a);
 	ok(!(a.flags & EBT_F_PAYLOAD) && !session_blob(s, &a, &n), "when given back it is gone");
 	session_drop_event(s, &a);
 	session_drop_event(s, &b);
+	ok(!session_blob(s, &copy, &n), "also by a copy of its event, when all of them are");
 	char bytes[160] = {0};
 	struct mallinfo2 before = mallinfo2();
 	for (int i = 0; i < 1000000; i++) {
