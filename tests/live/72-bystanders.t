@@ -5,6 +5,7 @@
 . tests/lib.sh
 need_file "$O/ebtrace"
 need_command jq
+need_command python3
 ocaml_root
 ocaml_build_here gcstat
 
@@ -75,4 +76,39 @@ is $? 0 "the program runs to its end" || diag "$(cat "$TMP/err")"
 is "$(jq -s -c --argjson child "$child" --argjson late "$late" --argjson other "$bystander" \
 	'map(select(.kind == "begin").pid) | [length, (map(select(. == $child)) | length), (map(select(. == $late)) | length), (map(select(. == $other)) | length)]' "$TMP/t")" \
 	'[4000,1000,1000,0]' "before and after, it and its children are seen, each event once" || diag "$(cat "$TMP/err")"
+
+# Where a marker asks for a ring, one that comes later would be asked, too: each process has its own probes then.
+"$O/ebtrace" -v --ring-request always -f ndjson -o "$TMP/t" -- "$O/tests/prog/markers_x86_64" <"$TMP/ours" >"$TMP/out" 2>"$TMP/err" &
+tracer=$!
+exec 7>"$TMP/ours"
+wait_for grep -qs 'attached to' "$TMP/err"
+wait_for grep -qs . "$TMP/out"
+"$O/tests/prog/markers_x86_64" <"$TMP/theirs" >"$TMP/said" 7>&- &
+children+=($!)
+exec 6>"$TMP/theirs"
+wait_for grep -q . "$TMP/said"
+mine=$(ask 7 "$TMP/out" s | cut -d" " -f1)
+[ "${mine:-0}" -gt 0 ] && [ "$(ask 6 "$TMP/said" s | cut -d" " -f1)" = 0 ]
+ok $? "where programs are asked for rings, one that comes later has no probe" || diag "$mine" "$(cat "$TMP/err")"
+echo q >&6
+echo q >&7
+exec 6>&- 7>&-
+wait $tracer
+# So it is where they are in a library, which others may have mapped.
+cat >"$TMP/emits.py" <<-END
+	import ctypes, sys, time
+	probes = ctypes.CDLL(sys.argv[1])
+	for i in range(int(sys.argv[2])):
+	    probes.ebt_emit_begin(11)
+	    probes.ebt_emit_end(11)
+	    time.sleep(0.002)
+END
+library=$(realpath "$O/libebtrace-probes.so")
+"$O/ebtrace" -v --mode probes -f ndjson -o "$TMP/t" -- python3 "$TMP/emits.py" "$library" 1000 >"$TMP/out" 2>"$TMP/err" &
+tracer=$!
+wait_for grep -qs 'attached to' "$TMP/err"
+python3 "$TMP/emits.py" "$library" 300
+wait $tracer
+is "$? $(grep -c 'probed by itself' "$TMP/err") $(jq -s 'map(select(.kind == "begin")) | length > 500' "$TMP/t")" "0 0 true" \
+	"markers of a library are probed in the traced process alone" || diag "$(cat "$TMP/err")"
 done_testing
