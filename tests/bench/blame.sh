@@ -14,13 +14,15 @@ blame_run() {
 		{ failed "blame $name: $(tail -1 "$tmp/err")"; return 1; }
 }
 
-# While the threads of a process that sleeps are watched.
-blame_watched() {
-	local watcher victim status
+# while_watched WATCH... -- CMD...: the command while ebtrace WATCH watches the threads of a process that sleeps.
+while_watched() {
+	local watcher victim status watch=()
+	while [ "$1" != -- ]; do watch+=("$1"); shift; done
+	shift
 	sleep 1000 &
 	victim=$!
 	: >"$tmp/watch.log"
-	"$ebtrace" trace $blame_option -v -f ndjson -o /dev/null -p $victim 2>"$tmp/watch.log" &
+	"$ebtrace" "${watch[@]}" -v -p $victim 2>"$tmp/watch.log" &
 	watcher=$!
 	wait_until grep -q 'has no markers' "$tmp/watch.log"
 	"$@"
@@ -31,6 +33,8 @@ blame_watched() {
 	wait $victim 2>/dev/null
 	return $status
 }
+# shellcheck disable=SC2086
+blame_watched() { while_watched trace $blame_option -f ndjson -o /dev/null -- "$@"; }
 
 # While they have programs that return at once at their page faults: another process, or the command.
 blame_beside_empty() {

@@ -30,23 +30,7 @@ bench_profile() {
 	row profile_tracer % "$(calc "($after - $before) * 100 / $(getconf CLK_TCK) / $profile_seconds")" ',"goal":1'
 }
 
-# The command while the threads of a process that sleeps are watched.
-offcpu_watched() {
-	local watcher victim status
-	sleep 1000 &
-	victim=$!
-	: >"$tmp/watch.log"
-	"$ebtrace" profile --off-cpu -v -o "$tmp/watch.ebt" -p $victim 2>"$tmp/watch.log" &
-	watcher=$!
-	wait_until grep -q 'has no markers' "$tmp/watch.log"
-	"$@"
-	status=$?
-	kill -INT $watcher
-	wait $watcher
-	kill $victim
-	wait $victim 2>/dev/null
-	return $status
-}
+offcpu_watched() { while_watched profile --off-cpu -o "$tmp/watch.ebt" -- "$@"; }
 offcpu_traced() { "$ebtrace" profile --off-cpu -q -o "$tmp/offcpu.ebt" -- "$@"; }
 
 bench_profile_switches() {

@@ -77,8 +77,8 @@ struct engine_options {
 	/* What is read is shown to a person: where there are many processes and rings, those that
 	 * do little are looked at the less often. */
 	bool frugal;
-	/* What is read is reported at the end: rings that fill slowly, and files, are looked at
-	 * less often. */
+	/* What is read is reported at the end: rings that fill slowly, and files, are read less
+	 * often. */
 	bool is_late;
 };
 

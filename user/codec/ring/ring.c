@@ -358,7 +358,7 @@ put_event(struct ebt_event *e, const struct ebt_event *blank, bool counted, stru
 	r->pos += words;
 }
 
-/* The next record, whose header is h, holds bytes of the user's. False: it is anything else, or
+/* The next record, with the header h, holds bytes of the user's. False: it is another one, or
  * does not end before `end`. */
 static inline __attribute__((always_inline)) bool
 put_bytes(struct ebt_event *e, const struct ebt_event *blank, bool counted, struct run *r,

@@ -138,10 +138,9 @@ static bool is_shareable(const void *state)
 
 static int set_tables(struct attach_env *env, uint32_t key, const struct ebt_alloc_file *file)
 {
-	static const uint64_t none;
 	int err = env->set(env->ctx, BPF_TABLE_ALLOC_FILES, key, file);
 	if (!err && file->slot == EBT_NO_SLOT)
-		err = env->set(env->ctx, BPF_TABLE_FOREIGN, key, &none);
+		err = attacher_count_foreign(env, key);
 	return err;
 }
 

@@ -159,14 +159,6 @@ static bool is_shareable(const void *state)
 	return p->everyone || of_ours;
 }
 
-/* A key for the hits of a shared link by processes that are not traced. */
-static int count_foreign(struct attach_env *env, uint32_t *ret_key)
-{
-	static const uint64_t none;
-	*ret_key = ++env->last_key;
-	return env->set(env->ctx, BPF_TABLE_FOREIGN, *ret_key, &none);
-}
-
 static void unplan(struct attach_env *env, uint32_t key)
 {
 	if (key)
@@ -188,7 +180,9 @@ static int plan(void *state, bool shared, struct attach_plan *ret)
 	int err = known_notes_read(&of->env->notes, of->fd, &file);
 	if (err)
 		return err == -ENOEXEC || err == -EBADMSG ? 0 : err;
-	err = shared && !of->env->plan->everyone ? count_foreign(of->env, &ret->key) : 0;
+	if (shared && !of->env->plan->everyone)
+		ret->key = ++of->env->last_key;
+	err = ret->key ? attacher_count_foreign(of->env, ret->key) : 0;
 	if (err)
 		return err;
 	const struct notes *notes = &file->notes;

@@ -190,9 +190,8 @@ static int plan(void *state, bool shared, struct attach_plan *ret)
 		ret->site[i].cookie = EBT_OCAML_COOKIE(ret->key, from->function,
 						       in_ax ? EBT_OCAML_FLAG_IN_AX : 0);
 	}
-	static const uint64_t none;
 	struct attach_env *env = o->env;
-	int err = shared ? env->set(env->ctx, BPF_TABLE_FOREIGN, ret->key, &none) : 0;
+	int err = shared ? attacher_count_foreign(env, ret->key) : 0;
 	if (!err)
 		err = env->set(env->ctx, BPF_TABLE_RUNTIMES, ret->key, &r);
 	if (!err)

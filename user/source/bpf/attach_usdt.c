@@ -299,14 +299,6 @@ static bool are_too_many(const struct file_usdt *u, uint32_t sites)
 	return true;
 }
 
-/* A key for the hits of a shared link by processes that are not traced. */
-static int count_foreign(struct attach_env *env, uint32_t *ret_key)
-{
-	static const uint64_t none;
-	*ret_key = ++env->last_key & ~EBT_USDT_SHARED;
-	return env->set(env->ctx, BPF_TABLE_FOREIGN, *ret_key, &none);
-}
-
 static void unplan(struct attach_env *env, uint32_t key)
 {
 	if (key)
@@ -328,8 +320,10 @@ static int plan(void *state, bool shared, struct attach_plan *ret)
 	int err = known_notes_read(&u->env->notes, u->fd, &known);
 	if (err)
 		return err == -ENOEXEC || err == -EBADMSG ? 0 : err;
-	if (shared)
-		err = count_foreign(u->env, &ret->key);
+	if (shared) {
+		ret->key = ++u->env->last_key & ~EBT_USDT_SHARED;
+		err = attacher_count_foreign(u->env, ret->key);
+	}
 	struct marker_counts counts;
 	marker_names_count(asked, &known->notes, &counts);
 	struct planning p = {.slot = shared ? EBT_USDT_SHARED | ret->key : u->slot,

@@ -21,3 +21,9 @@ bool attacher_has_reported_of(struct attach_env *env, const struct maps_entry *m
 	env->reported[env->reports++ % ATTACH_REPORTED] = file;
 	return false;
 }
+
+int attacher_count_foreign(struct attach_env *env, uint32_t key)
+{
+	static const uint64_t none;
+	return env->set(env->ctx, BPF_TABLE_FOREIGN, key, &none);
+}
