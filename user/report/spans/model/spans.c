@@ -459,16 +459,19 @@ static int spend_running(struct span_model *m, const struct fiber *f, uint64_t b
 			 uint64_t end_ns)
 {
 	struct span_lane *l = span_lanes_at(&m->lanes, f->lane);
-	struct follow *of = follow_of(m, f->process);
 	if (l)
 		l->runs_ns = end_ns;
-	if (!f->user || !of)
-		return f->user ? -ENOMEM : 0;
+	if (!f->user)
+		return 0;
+	struct follow *of = follow_of(m, f->process);
+	if (!of)
+		return -ENOMEM;
 	struct span_thread who = {.tid = l ? span_lane_owner(l, &m->session->processes) : 0,
 				  .lane = f->lane};
-	if (!span_times_is_unknown(&of->times, &who, begin_ns, end_ns))
-		return open_span_walk(&of->times, &m->sums, &who, known_from(m, of), begin_ns,
-				      end_ns, add_to_span, f->user);
+	uint64_t known = known_from(m, of);
+	if (!span_times_is_unknown(&of->times, &who, begin_ns, end_ns, known))
+		return open_span_walk(&of->times, &m->sums, &who, known, begin_ns, end_ns,
+				      add_to_span, f->user);
 	struct span_segment s = span_segment_of(SPAN_UNKNOWN, 0, begin_ns, end_ns);
 	return open_span_add(f->user, &s);
 }

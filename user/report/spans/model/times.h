@@ -95,10 +95,14 @@ static inline bool span_pauses_are_quiet(const struct span_pauses *p, uint64_t f
 }
 /* True if nothing is known of this time, which is not empty: a walk of it would have one piece. */
 static inline bool span_times_is_unknown(struct span_times *t, const struct span_thread *who,
-					 uint64_t from, uint64_t to)
+					 uint64_t from, uint64_t to, uint64_t known_from)
 {
-	return !who->tid &&
-	       (!who->lane || who->in_pauses ||
+	if (who->tid && known_from < to)
+		return false;
+	if (who->in_pauses)
+		return true;
+	return (!who->tid || span_pauses_are_quiet(span_times_pauses(t, who->tid), from, to)) &&
+	       (!who->lane ||
 		span_pauses_are_quiet(span_times_pauses(t, SPAN_PAUSES_OF_LANE | who->lane), from,
 				      to));
 }
