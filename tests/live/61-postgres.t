@@ -126,7 +126,26 @@ query before 'create table t (i int)'
 query before 'insert into t values (1)'
 connect locks one
 connect waits one
+connect activity one
+query before 'create table watched ()'
 attach one
+# The server's own account of that: the time that its views show a query waiting, and the longest time between two looks.
+echo "do \$\$
+declare waits int; now timestamptz; was timestamptz := clock_timestamp(); ns bigint := 0; step bigint := 0; longest bigint := 0;
+begin
+	while exists (select from pg_class where relname = 'watched') loop
+		perform pg_stat_clear_snapshot();
+		select count(*) into waits from pg_stat_activity
+			where state = 'active' and wait_event is not null and pid <> pg_backend_pid();
+		now := clock_timestamp();
+		step := extract(epoch from now - was) * 1e9;
+		ns := ns + waits * step;
+		longest := greatest(longest, step);
+		was := now;
+		perform pg_sleep(0.002);
+	end loop;
+	raise notice 'watched % %', ns, longest;
+end \$\$;" >&"${fd[activity]}"
 query before 'select pg_sleep(0.25)'
 query locks 'begin'
 query locks 'update t set i = 2'
@@ -137,6 +156,13 @@ query locks 'commit'
 wait_for grep -q '^done' "$TMP/waits.out"
 finish one
 blocked=$(part one blocked '')
+query before 'drop table watched'
+wait_for grep -q watched "$TMP/activity.err"
+read -r activity longest < <(sed -n 's/.*watched //p' "$TMP/activity.err")
+# Of each of two waits the begin and the end lie between two looks.
+off=$((blocked > activity ? blocked - activity : activity - blocked))
+[ "$activity" -gt 500000000 ] && [ $off -le $((4 * longest + blocked / 50)) ]
+ok $? "as long as the server's own view of its activity shows them to wait" || diag "$blocked, $activity by steps of up to $longest"
 all=$(jq '.spans[].total_ns' "$TMP/one.json")
 [ "$blocked" -ge 550000000 ] && [ "$blocked" -le "$all" ]
 ok $? "queries are blocked while they sleep, and while they wait for a lock" || diag "$blocked of $all: $(jq -c '.spans[].parts' "$TMP/one.json")"
