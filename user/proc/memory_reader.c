@@ -13,6 +13,7 @@
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -118,14 +119,24 @@ static ssize_t read_file(pid_t pid, const char *name, uint64_t offset, void *ret
 
 /* ---- the worker ---- */
 
-/* Answers with the bytes read, or -errno, as 8 bytes, and the bytes. */
+/* Answers with the number of bytes, or -errno, as 8 bytes, and the bytes: at once, so that the
+ * tracer wakes once. */
+static int send_answer(int64_t n, char *data)
+{
+	size_t bytes = n > 0 ? (size_t)n : 0;
+	ssize_t sent = writev(FD_WORKER, (struct iovec[]){{&n, sizeof(n)}, {data, bytes}}, 2);
+	if (sent < (ssize_t)sizeof(n))
+		return -EPIPE;
+	size_t done = (size_t)sent - sizeof(n);
+	return done < bytes ? file_write(FD_WORKER, data + done, bytes - done) : 0;
+}
+
+/* Answers with the bytes read. */
 static int answer_read(const struct request *q)
 {
 	char *data = malloc(q->bytes ? q->bytes : 1);
 	int64_t n = data ? read_file(q->pid, q->name, q->offset, data, q->bytes) : -ENOMEM;
-	int err = file_write(FD_WORKER, &n, sizeof(n));
-	if (!err && n > 0)
-		err = file_write(FD_WORKER, data, (size_t)n);
+	int err = send_answer(n, data);
 	free(data);
 	return err;
 }
@@ -227,16 +238,13 @@ static int pack(const struct request *q, char **ret, size_t *ret_len)
 	return 0;
 }
 
-/* Answers with the number of bytes, or -errno, as 8 bytes, and the packed mappings. */
+/* Answers with the packed mappings. */
 static int answer_maps(const struct request *q)
 {
 	char *data = NULL;
 	size_t len = 0;
-	int64_t n = pack(q, &data, &len);
-	n = n ? n : (int64_t)len;
-	int err = file_write(FD_WORKER, &n, sizeof(n));
-	if (!err && n > 0)
-		err = file_write(FD_WORKER, data, len);
+	int packed = pack(q, &data, &len);
+	int err = send_answer(packed ? packed : (int64_t)len, data);
 	free(data);
 	return err;
 }
@@ -335,27 +343,35 @@ static ssize_t receive_some(struct memory_reader *r, void *to, size_t n, struct 
 	return got;
 }
 
+/* Waits for bytes. 0 or -errno: there will be none. */
+static int await(struct memory_reader *r, struct wait *w)
+{
+	uint64_t now = now_ns();
+	if (now >= w->until_ns && (!is_running(r->worker) || ++w->rounds >= ROUNDS))
+		return -ETIMEDOUT;
+	if (now >= w->until_ns)
+		w->until_ns = now + PATIENCE_NS;
+	if (ending_overdue(&w->asked_ns))
+		return -ECANCELED;
+	uint64_t ms = (w->until_ns - now) / 1000000 + 1;
+	poll(&(struct pollfd){.fd = r->fd, .events = POLLIN}, 1, ms < LOOK_MS ? (int)ms : LOOK_MS);
+	return 0;
+}
+
 /* Receives exactly n bytes. 0 or -errno. */
 static int receive(struct memory_reader *r, void *to, size_t n, struct wait *w)
 {
 	size_t got = 0;
-	while (got < n) {
-		uint64_t now = now_ns();
-		if (now >= w->until_ns && (!is_running(r->worker) || ++w->rounds >= ROUNDS))
-			return -ETIMEDOUT;
-		if (now >= w->until_ns)
-			w->until_ns = now + PATIENCE_NS;
-		if (ending_overdue(&w->asked_ns))
-			return -ECANCELED;
-		uint64_t ms = (w->until_ns - now) / 1000000 + 1;
-		poll(&(struct pollfd){.fd = r->fd, .events = POLLIN}, 1,
-		     ms < LOOK_MS ? (int)ms : LOOK_MS);
+	int err = 0;
+	while (!err && got < n) {
 		ssize_t one = receive_some(r, (char *)to + got, n - got, w);
 		if (!one || (one < 0 && errno != EAGAIN && errno != EINTR))
 			return -ECONNRESET; /* it was killed */
+		if (one < 0)
+			err = await(r, w);
 		got += one > 0 ? (size_t)one : 0;
 	}
-	return 0;
+	return err;
 }
 
 /* Starts a worker and waits until it reports that it has begun: the time that later requests take

@@ -333,19 +333,34 @@ static int inspect_mapping(const struct maps_entry *e, void *ctx)
 	return 0;
 }
 
-int inspect_process(struct inspect *in, pid_t pid, struct inspect_process *ret)
+static int inspect_mapped(struct inspect *in, pid_t pid, const struct maps_list *maps,
+			  struct inspect_process *ret)
 {
 	struct search s = {.in = in, .pid = pid, .ret = ret};
+	int err = maps->err;
 	*ret = (struct inspect_process){0};
 	inspect_budget_init(&s.budget);
-	int err = memory_reader_maps(in ? in->memory : NULL, pid, MAPS_TRACED, inspect_mapping, &s);
+	for (uint32_t i = 0; !err && i < maps->count; i++)
+		err = inspect_mapping(&maps->entry[i], &s);
 	map_done(&s.seen);
 	return err < 0 ? err : 0;
 }
 
-struct runtime_version inspect_runtime(struct inspect *in, pid_t pid)
+int inspect_process(struct inspect *in, pid_t pid, struct inspect_process *ret)
+{
+	struct maps_list maps;
+	memory_reader_list(in ? in->memory : NULL, pid, MAPS_TRACED, &maps);
+	int err = inspect_mapped(in, pid, &maps, ret);
+	maps_list_done(&maps);
+	return err;
+}
+
+struct runtime_version inspect_runtime(struct inspect *in, pid_t pid, const struct maps_list *maps)
 {
 	struct inspect_process p;
-	inspect_process(in, pid, &p);
+	if (maps)
+		inspect_mapped(in, pid, maps, &p);
+	else
+		inspect_process(in, pid, &p);
 	return p.runtime;
 }

@@ -76,7 +76,8 @@ struct inspect_process {
 
 /* Inspects all files that a process has mapped executable. 0 or -errno. */
 int inspect_process(struct inspect *in, pid_t pid, struct inspect_process *ret);
-/* The runtime in a process, ebtrace-probes apart; zeroes: none found. */
-struct runtime_version inspect_runtime(struct inspect *in, pid_t pid);
+/* The runtime in what a process has mapped, ebtrace-probes apart; zeroes: none found. maps: NULL:
+ * they are read. */
+struct runtime_version inspect_runtime(struct inspect *in, pid_t pid, const struct maps_list *maps);
 
 #endif

@@ -134,7 +134,7 @@ static enum engine_end open_process(const struct engine *e, pid_t pid, struct pr
 		return end;
 	char reason[EBT_REASON_BYTES] = "";
 	struct runtime_version runtime =
-		o->runtime.language ? o->runtime : inspect_runtime(NULL, pid);
+		o->runtime.language ? o->runtime : inspect_runtime(NULL, pid, NULL);
 	int err = ebt_cursor_open_pid(pid, o->ring_dir, versions_release(runtime), ret, reason);
 	end = err ? refusal_check_ended(e, pid) : ENGINE_OK;
 	if (end)

@@ -202,17 +202,18 @@ static void set_runtime(struct ring_files *r, struct traced_process *p, struct r
 		    versions_text(p->runtime).text);
 }
 
-static void detect_runtime(struct ring_files *r, struct traced_process *p)
+static void detect_runtime(struct ring_files *r, struct traced_process *p,
+			   const struct maps_list *maps)
 {
 	if (!p->runtime.language && !p->inherits_none)
-		set_runtime(r, p, inspect_runtime(r->inspect, p->pid));
+		set_runtime(r, p, inspect_runtime(r->inspect, p->pid, maps));
 }
 
 void ring_files_program_runs(struct ring_files *r, pid_t pid, const char *name)
 {
 	struct traced_process *p = traced_find(r->traced, pid);
 	if (p)
-		detect_runtime(r, p);
+		detect_runtime(r, p, NULL);
 	if (p && !p->runtime.language) /* of one that has ended nothing is mapped any more */
 		set_runtime(r, p, inspect_program(r->inspect, name));
 }
@@ -316,10 +317,9 @@ static void note_unreadable(struct ring_files *r, struct traced_process *p, int 
 	r->error = err;
 }
 
-/* One of the files that a process has mapped; takes its descriptor. */
-/* seen_ns: no later than the mapping was seen. */
-static int add_mapped(struct ring_files *r, struct traced_process *p, const struct ringfile *found,
-		      uint64_t seen_ns)
+/* One of the files that a process had mapped at seen_ns; takes its descriptor. */
+static int add_mapped(struct ring_files *r, struct traced_process *p, const struct maps_list *maps,
+		      const struct ringfile *found, uint64_t seen_ns)
 {
 	struct known_ring *k = known_rings_add(&r->known, found->fd);
 	if (!k) {
@@ -332,7 +332,7 @@ static int add_mapped(struct ring_files *r, struct traced_process *p, const stru
 	ring_births_watch(&r->births, ring_dirs_fd(k->dir));
 	const char *slash = strrchr(found->path, '/');
 	k->name = strdup(slash ? slash + 1 : found->path); /* without memory it is not removed */
-	detect_runtime(r, p);
+	detect_runtime(r, p, maps);
 	add_user(r, p->pid);
 	p->has_ring = true;
 	p->opened_ns = seen_ns;
@@ -392,7 +392,7 @@ static int process_mapped(struct ring_files *r, struct traced_process *p,
 		if (err)
 			close(found[i].fd);
 		else
-			err = add_mapped(r, p, &found[i], read_ns);
+			err = add_mapped(r, p, maps, &found[i], read_ns);
 	return err;
 }
 

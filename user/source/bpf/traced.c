@@ -626,7 +626,7 @@ void bpf_traced_add_child(struct bpf_traced *t, pid_t pid, uint32_t slot,
 		keep_error(t, begin_pages_of_child(t, proc, birth));
 	if (birth->ts)
 		bpf_traced_fork(t, proc, parent, birth->ts);
-	bpf_traced_report(t, pid, PROCESS_BORN, birth->ts);
+	bpf_traced_report_birth(t, pid, parent ? parent->pid : 0, birth->ts);
 }
 
 /* ---- the end of the run ---- */

@@ -461,11 +461,9 @@ static int spend_running(struct span_model *m, const struct fiber *f, uint64_t b
 	struct span_lane *l = span_lanes_at(&m->lanes, f->lane);
 	if (l)
 		l->runs_ns = end_ns;
-	if (!f->user)
-		return 0;
-	struct follow *of = follow_of(m, f->process);
+	struct follow *of = f->user ? follow_of(m, f->process) : NULL;
 	if (!of)
-		return -ENOMEM;
+		return f->user ? -ENOMEM : 0;
 	struct span_thread who = {.tid = l ? span_lane_owner(l, &m->session->processes) : 0,
 				  .lane = f->lane};
 	uint64_t known = known_from(m, of);
