@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "session/marker_values.h"
 
 int profile_model_init(struct profile_model *m, const struct session *s, enum profile_by by)
 {
@@ -163,7 +164,8 @@ static int note_event(struct profile_model *m, const struct ebt_event *ev)
 	int err = m->spans ? profile_spans_event(m->spans, ev) : 0;
 	if (err)
 		return err;
-	if (!kinds_is_of_lane(ev->kind) && ev->kind != EBT_LOST)
+	bool is_of_runtime = kinds_is_of_lane(ev->kind) && !marker_id_is(ev->id);
+	if (!is_of_runtime && ev->kind != EBT_LOST)
 		return 0;
 	if (ev->kind != EBT_LOST) {
 		struct profile_process *p = find_process(m, ev->process);

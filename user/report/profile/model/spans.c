@@ -126,7 +126,7 @@ static int on_begin(void *ctx, struct track *t, struct track_span *s, unsigned d
 	const struct fiber *runs = fiber_of(l);
 	l->is_lost = false;
 	l->open[l->count++] = (struct open_span){.begin_ns = s->begin_ns,
-						 .id = ev->id,
+						 .id = s->id,
 						 .name = name,
 						 .fiber = runs ? runs->number : 0};
 	s->user = key_of(ev->process, ev->domain, ev->tid) + 1;
@@ -310,42 +310,49 @@ static const struct open_span *innermost(const struct lane *l, const struct fibe
 	return NULL;
 }
 
-/* ret_prefix: of the text, which is the result; NULL: it is *ret alone. */
-static const char *find(const struct profile_spans *p, const struct lane *l,
-			const char **ret_prefix, uint32_t *ret)
+/* What a lane has for a sample. */
+struct found {
+	uint32_t number;  /* if there is no text */
+	const char *text; /* of a fiber, or of its span */
+	const char *prefix;
+	uint64_t since_ns; /* when the span began; 0: it is none */
+};
+
+static struct found find(const struct profile_spans *p, const struct lane *l)
 {
 	const struct fiber *f = fiber_of(l);
 	const struct fiber_part *part = f ? span_of(f) : NULL;
 	const struct open_span *span = innermost(l, f);
-	*ret_prefix = "";
-	*ret = PROFILE_SPAN_NONE;
 	if (l->is_lost)
-		*ret = PROFILE_SPAN_UNKNOWN;
-	else if (span && (!part || span->begin_ns > part->begin_ns))
-		*ret = span->name;
-	else if (part)
-		return fibers_text(p->fibers, part->name);
-	else if (!f && l->has_fibers)
-		*ret = PROFILE_SPAN_SCHEDULER;
-	if (*ret || !f)
-		return NULL;
+		return (struct found){.number = PROFILE_SPAN_UNKNOWN, .since_ns = UINT64_MAX};
+	if (span && (!part || span->begin_ns > part->begin_ns))
+		return (struct found){.number = span->name, .since_ns = span->begin_ns};
+	if (part)
+		return (struct found){.text = fibers_text(p->fibers, part->name),
+				      .prefix = "",
+				      .since_ns = part->begin_ns};
+	if (!f)
+		return (struct found){.number = l->has_fibers ? PROFILE_SPAN_SCHEDULER
+							      : PROFILE_SPAN_NONE};
 	const char *name = fibers_text(p->fibers, name_of(f));
-	*ret_prefix = "fiber ";
-	return name && *name ? name : NO_NAME;
+	return (struct found){.text = name && *name ? name : NO_NAME, .prefix = "fiber "};
 }
 
 int profile_spans_find(struct profile_spans *p, const struct ebt_event *sample, uint16_t domain,
 		       uint32_t *ret)
 {
 	const struct lane *l = ptrmap_get(&p->lanes, key_of(sample->process, domain, sample->tid));
+	const struct lane *own = /* Markers name no domain. */
+		ptrmap_get(&p->lanes, key_of(sample->process, EBT_NO_DOMAIN, sample->tid));
+	struct found is = l ? find(p, l) : (struct found){.number = PROFILE_SPAN_NONE};
+	struct found marked = own && own != l ? find(p, own) : (struct found){0};
 	char whole[FIBERS_TEXT_BYTES + 8];
-	const char *prefix, *name = NULL;
-	*ret = PROFILE_SPAN_NONE;
-	if (l)
-		name = find(p, l, &prefix, ret);
-	if (!name)
+	if (marked.number && marked.since_ns >= is.since_ns)
+		is = marked;
+	*ret = is.number;
+	if (!is.text)
 		return 0;
-	snprintf(whole, sizeof(whole), "%s%s", prefix, name);
+	snprintf(whole, sizeof(whole), "%s%s", is.prefix, is.text);
 	*ret = number_of(p, whole);
 	return *ret == UINT32_MAX ? -ENOMEM : 0;
 }

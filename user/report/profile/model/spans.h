@@ -4,8 +4,9 @@
  * stream/fibers.h). Of a domain, or of a thread outside of any, it is the span that began last and
  * has not ended: a user event of type span, a pair of markers, or a span of a library of fibers.
  * While a fiber runs, only spans that began in it count; without one it is the fiber itself, by the
- * name of its outermost context that has one, its own, or that of where it was made. Spans by an
- * argument of markers are of no thread, and do not count.
+ * name of its outermost context that has one, its own, or that of where it was made. Markers name
+ * no domain: a pair of them counts for its thread, in whichever domain or fiber that is, if it
+ * began last. Spans by an argument of markers are of no thread, and do not count.
  *
  * After a loss it is not known until the next of these events. Names beyond PROFILE_SPANS, in order
  * of appearance, are one.

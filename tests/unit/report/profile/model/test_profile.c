@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* Samples and blocks in the places and sections where a straightforward count puts them. */
 #include "report/profile/model/sections.h"
+#include "session/marker_values.h"
 #include "session/offcpu.h"
 #include "tests/random.h"
 #include "tests/tap.h"
@@ -128,7 +129,10 @@ static void test_places(void)
 	sample(2, 0, 70, "main");
 	has("minor 1 1; no domain 1 0; phase not known 1 0; ",
 	    "a thread has the domain of its events; without events of a process no phase is known");
+}
 
+static void test_outside(void)
+{
 	for (enum profile_by by = PROFILE_BY_DEFAULT; by <= PROFILE_BY_PHASE; by++) {
 		begin(by);
 		phase(2, EBT_NO_DOMAIN, EBT_BEGIN, MINOR);
@@ -140,6 +144,15 @@ static void test_places(void)
 		    "a process without a domain has threads, whatever its events; one with some, "
 		    "threads without one");
 	}
+
+	begin(PROFILE_BY_PHASE);
+	feed((struct ebt_event){.process = 1,
+				.domain = EBT_NO_DOMAIN,
+				.kind = EBT_SPAN_BEGIN,
+				.id = marker_id_at(marker_id(0, 0), 1),
+				.tid = 70});
+	sample(1, 0, 70, "main");
+	has("phase not known 1 0; ", "markers of a program show no phases of its runtime");
 }
 
 static void test_sections(void)
@@ -411,6 +424,7 @@ int main(void)
 	if (session_new(&session) || enter_processes(session, 3))
 		return 1;
 	test_places();
+	test_outside();
 	test_sections();
 	test_functions();
 	test_sums();

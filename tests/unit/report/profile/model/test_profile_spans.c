@@ -2,6 +2,7 @@
 /* Samples in the spans and fibers that the events around them have begun. */
 #include "report/profile/model/spans.h"
 
+#include "session/marker_values.h"
 #include "tests/tap.h"
 #include "tests/unit/eio_fixture.h"
 
@@ -144,6 +145,57 @@ static void test_outside(void)
 	end("outer; inner; no span; no span; inner; ", "and so have threads without a domain");
 }
 
+/* Spans that nest in their thread have an id for each level. */
+static void marker(uint16_t kind, uint32_t tid, uint32_t request, uint32_t level)
+{
+	thread_span(kind, tid, marker_id_at(marker_id(request, 0), level));
+}
+
+static void name_marker(uint32_t request, uint32_t level, const char *name)
+{
+	if (processes_set_user_name(&feed.session->processes, feed.process,
+				    marker_id_at(marker_id(request, 0), level), name))
+		abort();
+}
+
+static void test_markers(void)
+{
+	begin();
+	name_marker(0, 1, "a~b");
+	name_marker(1, 1, "c~d");
+	name_marker(1, 2, "c~d");
+	marker(EBT_SPAN_BEGIN, 70, 0, 1);
+	marker(EBT_SPAN_BEGIN, 70, 1, 1);
+	sample_at(EBT_NO_DOMAIN, 70);
+	marker(EBT_SPAN_BEGIN, 70, 1, 2);
+	marker(EBT_SPAN_END, 70, 1, 2);
+	sample_at(EBT_NO_DOMAIN, 70);
+	marker(EBT_SPAN_END, 70, 1, 1);
+	sample_at(EBT_NO_DOMAIN, 70);
+	marker(EBT_SPAN_END, 70, 0, 1);
+	sample_at(EBT_NO_DOMAIN, 70);
+	end("c~d; c~d; a~b; no span; ", "pairs of markers nest");
+
+	begin();
+	name_marker(0, 1, "a~b");
+	marker(EBT_SPAN_BEGIN, 7, 0, 1);
+	sample();
+	sample_at(1, 7);
+	sample_at(0, 8);
+	enter(OUTER);
+	sample();
+	leave(OUTER);
+	sample();
+	eio_run(&feed, 1);
+	sample();
+	eio_span(&feed, "request");
+	sample();
+	marker(EBT_SPAN_END, 7, 0, 1);
+	sample();
+	end("a~b; a~b; no span; outer; a~b; a~b; request; request; ",
+	    "one is that of its thread in any domain, and the last one to begin counts");
+}
+
 static void lifecycle(uint32_t id)
 {
 	eio_event(&feed, (struct ebt_event){.kind = EBT_LIFECYCLE, .id = id}, NULL, 0);
@@ -269,6 +321,7 @@ int main(void)
 {
 	test_threads();
 	test_outside();
+	test_markers();
 	test_losses();
 	test_fibers();
 	test_limits();
