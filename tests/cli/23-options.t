@@ -160,8 +160,8 @@ of "mem" --no-wrappers
 of "mem" --live
 of "trace stat spans top" --mode ring
 of "trace stat spans top profile mem pages list info mem_record" --pid 1
-of "trace spans" --marker a:b
-of "trace spans" --many
+of "trace spans profile" --marker a:b
+of "trace spans profile" --many
 of "trace stat spans top profile mem pages info" --fail-on-loss
 of "trace stat spans top info" --ocaml-version 5.3
 of "stat spans top profile mem pages list info" --json

@@ -54,6 +54,36 @@ is "$(shares "$TMP/running.json" request=50 reply=30 "no span=20")" "" "they hav
 	diag "$(jq -c '[.samples, (.sections[] | [.name, .share.samples])]' "$TMP/running.json")"
 is "$(strays "$TMP/running.json" parse=request cache=request render=reply "poll_all=no span")" "" "and their functions"
 
+# Markers of a program that emits nothing, which are asked for.
+marks='shop:*_begin~shop:*_end'
+marked="shop:request_begin~shop:request_end=30 shop:lookup_begin~shop:lookup_end=20 shop:reply_begin~shop:reply_end=40"
+places="parse=shop:request_begin~shop:request_end query=shop:lookup_begin~shop:lookup_end
+	render=shop:reply_begin~shop:reply_end"
+profile -F 999 -U "$marks" --json -o "$TMP/marked.json" -- "$O/tests/prog/marked" 2 1
+is $? 0 "a program is profiled by pairs of markers" || diag "$(cat "$TMP/err")"
+# shellcheck disable=SC2086
+is "$(shares "$TMP/marked.json" $marked "no span=10")" "" "they have their shares, and so has the rest" ||
+	diag "$(jq -c '[.samples, (.sections[] | [.name, .share.samples])]' "$TMP/marked.json")"
+# shellcheck disable=SC2086
+is "$(strays "$TMP/marked.json" $places "poll_all=no span")" "" "and their functions"
+"$O/tests/prog/marked" 1000 1 &
+it=$!
+children+=("$it")
+profile -F 999 -U "$marks" -d "$(lasting 1)" -o "$TMP/marked.ebt" -p $it
+is $? 0 "a running program is profiled so, too" || diag "$(cat "$TMP/err")"
+"$ebt" profile --by span --json "$TMP/marked.ebt" >"$TMP/marked.json"
+# shellcheck disable=SC2086
+is "$(shares "$TMP/marked.json" $marked "no span=10")" "" "a recording has them" ||
+	diag "$(jq -c '[.samples, (.sections[] | [.name, .share.samples])]' "$TMP/marked.json")"
+is "$("$ebt" profile --json --by phase "$TMP/marked.ebt" | jq -r '.sections[].name')" threads "they are no phases of a runtime"
+profile --off-cpu --min-duration 1ns -U "$marks" -d "$(lasting 1)" --json -p $it >"$TMP/marked.json"
+is "$(jq -r '[.sections[].name | select(startswith("shop:"))] | length' "$TMP/marked.json")" 3 "blocks are in them, too" ||
+	diag "$(cat "$TMP/err")" "$(jq -c '[.sections[].name]' "$TMP/marked.json")"
+profile -U 'shop:a~shop:b' -p $it >"$TMP/out"
+is "$? $(grep -c 'has none of the markers of -U, the names that were seen: ' "$TMP/err")" "4 1" \
+	"a process without any of them is refused" || diag "$(cat "$TMP/out" "$TMP/err")"
+kill $it
+
 if [ "$(uname -m)" != x86_64 ]; then
 	done_testing
 fi

@@ -17,6 +17,9 @@ static const struct {
 	{"by", OPTS_PROFILE,
 	 "A section for each phase, thread, domain, program or span (or fiber, where it is in "
 	 "none); default: for mutator and collector"},
+	{"marker", OPTS_PROFILE,
+	 "Spans for --by span, which is the default with it: pairs of markers of any program, "
+	 "'p:begin~p:end'; names may be patterns: 'p:*_begin~p:*_end' (repeatable)"},
 	{"min-duration", OPTS_PROFILE,
 	 "With --off-cpu or --wall: only blocks of at least this length; default 1ms, of a FILE "
 	 "all"},

@@ -78,7 +78,7 @@ static uint64_t facts_of(const struct opts *o)
 
 #define IS(fact) (1ull << (fact))
 #define RUN	 (OPTS_TRACE | OPTS_STAT | OPTS_SPANS | OPTS_TOP | OPTS_MEM | OPTS_PROFILE)
-#define MARKS	 (OPTS_TRACE | OPTS_SPANS)
+#define MARKS	 (OPTS_TRACE | OPTS_SPANS | OPTS_PROFILE)
 #define RECORD_WHAT \
 	"what to record? -- PROGRAM or -p PID; 'ebtrace mem record --help' shows examples"
 
@@ -121,7 +121,8 @@ static const struct rule {
 	 "recorded with --blame --stack=offcpu has it"},
 	{RUN, IS(STACK) | IS(NO_TRAPS), 0, 0,
 	 "--stack needs a probe for each event: --mode stream or probes"},
-	{MARKS, IS(MARKERS) | IS(NO_TRAPS), 0, 0, "-U needs probes: --mode stream or probes"},
+	{OPTS_TRACE | OPTS_SPANS, IS(MARKERS) | IS(NO_TRAPS), 0, 0,
+	 "-U needs probes: --mode stream or probes"},
 	{MARKS, IS(MARKERS), IS(PAGES) | IS(SNAPSHOT), 0,
 	 "-U excludes --pages and --snapshot: it waits for what programs do"},
 	{MARKS, IS(MANY), 0, IS(MARKERS), "--many needs markers: -U 'PROVIDER:NAME'"},

@@ -129,12 +129,12 @@ const struct option_row option_rows[] = {
 	{OPTS_PROFILE, "kernel-stacks", OPT_KERNEL_STACKS, NULL,
 	 "Samples in the kernel have its functions, too, if /proc/kallsyms may be read", 1,
 	 INTO(TRUE, engine.kernel_stacks, .is_live = true)},
-	{OPTS_TRACE | OPTS_SPANS, "marker", 'U', &of_marker,
+	{OPTS_TRACE | OPTS_SPANS | OPTS_PROFILE, "marker", 'U', &of_marker,
 	 "Markers of any program as events: 'provider:name'; as spans: 'p:begin~p:end' by thread, "
 	 "'p:begin#0~p:end#0' by argument 0 of each; #1:str: with the text of argument 1; names "
 	 "may be patterns: 'p:*', 'p:*_begin~p:*_end' (repeatable; needs privilege)",
 	 1, OWN_LIVE},
-	{OPTS_TRACE | OPTS_SPANS, "many", OPT_MANY, NULL,
+	{OPTS_TRACE | OPTS_SPANS | OPTS_PROFILE, "many", OPT_MANY, NULL,
 	 "With -U: any number of sites, and markers that fire on every call", 1,
 	 INTO(TRUE, engine.markers.many, .is_live = true)},
 	{SELECT, "snapshot", OPT_SNAPSHOT, NULL, "Print what the rings hold now, then exit", 1,

@@ -30,6 +30,8 @@ static const char doc_tail[] =
 	"                                        a flame graph of a program, from start to end\n"
 	"  sudo ebtrace profile -F 999 --by thread -d 2s -p 1234\n"
 	"                                        more samples, a section for each thread\n"
+	"  sudo ebtrace profile -U 'shop:*_begin~shop:*_end' -p 1234\n"
+	"                                        a section for each pair of markers\n"
 	"  sudo ebtrace profile -o x.ebt -d 10s -p 1234\n"
 	"  ebtrace profile --by phase x.ebt      record first, report later\n"
 	"  ebtrace profile -o x.pb.gz x.ebt      a profile for pprof\n"
@@ -149,6 +151,8 @@ static void prepare(struct report_run *r)
 	r->opts.engine.off_cpu_min_ns = is_default ? MIN_NS : r->opts.engine.min_duration_ns;
 	r->opts.engine.min_duration_ns = 0;
 	r->opts.engine.mode = MODE_RING;
+	if (r->opts.engine.markers.count && !opts_given(&r->opts, OPT_BY))
+		r->opts.profile_by = PROFILE_BY_SPAN;
 	r->opts.is_private = true; /* names and addresses of the program's code */
 	r->opts.compares = before_of(r) != NULL;
 }

@@ -297,7 +297,8 @@ enum engine_end probing_begin(struct probing *p, const struct engine *e, bool re
 		.no_follow = !o->follow,
 		.inspect = inspect,
 		.memory = e->memory,
-		.hold = o->program != NULL && !o->pages && !engine_profiles(o),
+		.hold = o->program != NULL && !o->pages &&
+			(!engine_profiles(o) || o->markers.count),
 		.realtime = o->realtime && !o->nice,
 		.everyone = o->all,
 		.allocs = o->allocs != ALLOCS_NONE && engine_mode(o) != MODE_RING,
@@ -487,7 +488,7 @@ enum engine_end probing_attach(struct probing *p, struct traced_process *process
 		return ended;
 	bool missed = n >= 0 && report_missed(p);
 	p->sees |= n >= 0 && o->blame && !bpf_source_refusal(p->source, BPF_BLAME);
-	p->sees |= n >= 0 && engine_profiles(o);
+	p->sees |= n >= 0 && engine_profiles(o) && !o->markers.count;
 	if (n > 0)
 		note_attached(p, pid, n);
 	else if (n < 0)

@@ -55,12 +55,12 @@ static unsigned main_features(const struct probe_plan *opt)
 		return BPF_FEATURE(BPF_PAGES);
 	if (opt->allocs_only)
 		return BPF_FEATURE(BPF_ALLOCS) | BPF_FEATURE(BPF_RUNTIME_ALLOCS);
-	if (opt->markers)
-		return BPF_FEATURE(BPF_USDT);
 	if (opt->sample_ns)
 		return BPF_FEATURE(BPF_SAMPLES);
 	if (opt->profile)
 		return BPF_FEATURE(BPF_BLAME);
+	if (opt->markers)
+		return BPF_FEATURE(BPF_USDT);
 	if (opt->needs_markers)
 		return BPF_FEATURE(BPF_MARKERS);
 	return BPF_FEATURE(BPF_MARKERS) | BPF_FEATURE(BPF_RUNTIME_EVENTS) | BPF_FEATURE(BPF_BLAME);
