@@ -210,7 +210,7 @@ ocaml_root() {
 }
 
 # ocaml_build NAME [SOURCE.c]: tests/ocaml/NAME.ml in the chroot; sets EXE to its path from outside
-# and EXE_IN from inside. OCAML_LINK: more options.
+# and EXE_IN from inside. OCAML_LIBRARIES, OCAML_LINK: more options in front of its files and behind them.
 ocaml_build() {
 	local dir
 	dir=$(mktemp -d "$ROOT/tmp/ebtrace.XXXXXX")
@@ -218,7 +218,7 @@ ocaml_build() {
 	at_end "rm -rf '$dir'"
 	cp "tests/ocaml/$1.ml" ${2:+"$2"} "$dir"
 	chroot "$ROOT" sh -c "cd /tmp/${dir##*/} && ocamlopt -I +runtime_events -I +unix \
-		runtime_events.cmxa unix.cmxa ${2:+${2##*/}} $1.ml -o $1 ${OCAML_LINK:-}" >"$TMP/build.log" 2>&1 || {
+		runtime_events.cmxa unix.cmxa ${OCAML_LIBRARIES:-} ${2:+${2##*/}} $1.ml -o $1 ${OCAML_LINK:-}" >"$TMP/build.log" 2>&1 || {
 		ok 1 "tests/ocaml/$1.ml compiles"
 		diag "$(cat "$TMP/build.log")"
 		done_testing
