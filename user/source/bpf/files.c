@@ -360,6 +360,7 @@ static int begin_attachments(struct walk *w, const struct maps_entry *e, struct 
 		of.is_program = of.is_program || is_program(process.pid, fd);
 		err = attachment_begin(&w->by->links, &w->by->env, attachers[i], &process, &of,
 				       &file->at[i]);
+		file->at[i].read_ns = w->scan->read_ns;
 		w->files->attached[i] += !err;
 		w->files->ever[i] |= !err;
 	}
@@ -597,22 +598,32 @@ bool bpf_files_want_scan(const struct bpf_files *f)
 	return want;
 }
 
+/* True for what describes the new program already: it was found before the exec was reported, and
+ * samples would miss it. */
+static bool is_newer(const struct attachment *a, uint64_t exec_ns)
+{
+	return a->by->samples && a->read_ns > exec_ns;
+}
+
 /* Those that do not survive an exec, a bit each; those with one holder end together. */
-static unsigned ended_by_exec(const struct attach_env *env, const struct bpf_file *file)
+static unsigned ended_by_exec(const struct attach_env *env, const struct bpf_file *file,
+			      uint64_t ts)
 {
 	unsigned ended = 0, together = 0;
 	for (unsigned i = 0; i < ATTACHERS; i++) {
 		const struct attachment *a = &file->at[i];
 		together |= (unsigned)is_held_together(env, a) << i;
-		ended |= (unsigned)(a->by && (a->err || !a->by->survives_exec(a->state))) << i;
+		bool survives =
+			!a->by || (!a->err && (is_newer(a, ts) || a->by->survives_exec(a->state)));
+		ended |= (unsigned)!survives << i;
 	}
 	return ended & together ? ended | together : ended;
 }
 
-void bpf_files_exec(struct bpf_scanner *by, struct bpf_files *f)
+void bpf_files_exec(struct bpf_scanner *by, struct bpf_files *f, uint64_t ts)
 {
 	for (uint32_t i = 0; i < f->files; i++) {
-		unsigned ended = ended_by_exec(&by->env, &f->file[i]);
+		unsigned ended = ended_by_exec(&by->env, &f->file[i], ts);
 		f->file[i].moved |= ended != 0;
 		for (unsigned k = 0; k < ATTACHERS; k++) {
 			if (!(ended >> k & 1))

@@ -27,6 +27,7 @@ struct attachment {
 	bool left_alone;	   /* as of the last update: the process records by itself */
 	int err;		   /* of an attempt that failed; see attachment_may_retry() */
 	uint64_t unshared_ns;	   /* a shared link probed it until then; 0: none did */
+	uint64_t read_ns;	   /* when the mappings were read that it began with */
 };
 
 /* What is common to all processes of a run. */
@@ -57,6 +58,7 @@ struct bpf_scan {
 	pid_t pid;
 	uint64_t since_ns;     /* the process's program has been known since then */
 	uint64_t found_ns;     /* its hits of shared links count since then; 0: since its begin */
+	uint64_t read_ns;      /* when its mappings were read; 0: they were not */
 	uint64_t begun_ns;     /* now; files that lost their probes are not watched since then */
 	uint64_t unwatched_ns; /* what is found now was not watched since then; 0: no matter */
 	/* The parent's, of which it has copies; NULL: it runs a program of its own. */
@@ -83,8 +85,8 @@ bool bpf_files_want_scan(const struct bpf_files *f);
 /* Ends what has lost its probes, as the process was killed that held them: the next scan attaches
  * again. True if events are missing for that. */
 bool bpf_files_check(struct bpf_scanner *by, struct bpf_files *f);
-/* The process has called exec: what depends on its program goes. */
-void bpf_files_exec(struct bpf_scanner *by, struct bpf_files *f);
+/* The process has called exec at ts: what depends on its program goes. */
+void bpf_files_exec(struct bpf_scanner *by, struct bpf_files *f, uint64_t ts);
 /* True if the process has probes, other than shared ones that were there before born_ns. */
 bool bpf_files_probed(const struct bpf_scanner *by, const struct bpf_files *f, uint64_t born_ns);
 /* Whether something is to be probed in a program's file, other than by a shared link that was there

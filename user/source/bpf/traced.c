@@ -292,6 +292,7 @@ int bpf_traced_scan(struct bpf_traced *t, struct bpf_process *proc, const struct
 		return t->opt.no_files ? 0 : maps->err;
 	check_links(t, proc);
 	struct bpf_scan scan = scan_of(t, proc);
+	scan.read_ns = read_ns;
 	uint64_t held_ns = t->holder ? exec_holder_since(t->holder, proc->pid) : 0;
 	scan.is_held = held_ns && held_ns < read_ns;
 	bpf_files_scan(&t->by, &proc->files, maps, &scan);
@@ -456,7 +457,7 @@ void bpf_traced_exec(struct bpf_traced *t, struct bpf_process *proc, uint64_t ts
 	proc->exe_path = program->path ? strdup(program->path) : NULL;
 	proc->parent = EBT_NO_SLOT;
 	make_young(t, proc);
-	bpf_files_exec(&t->by, &proc->files);
+	bpf_files_exec(&t->by, &proc->files, ts);
 }
 
 static void update(struct bpf_traced *t, struct bpf_process *proc)
