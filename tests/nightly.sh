@@ -30,7 +30,7 @@ if [ -z "${TESTS:-}" ]; then
 	BUILDS=2 run "packages, twice" -e '' tests/packages/*.t
 	STORM_SECONDS=120 run "a storm of children, for longer" -e '' tests/live/75-fork-storm.t
 	RUNS=20 run "shares and their limits" -e '' tests/live/99-profile-shares.t
-	PROGRAMS=1 run "coqc and Lwt" -e '' tests/live/99-profile-programs.t
+	PROGRAMS=1 run "coqc, ocamlformat and Lwt" -e '' tests/live/99-profile-programs.t
 	run "in speedscope" -e '' tests/browser/speedscope.t
 	FROZEN=all run "all that is refused" -e '' tests/cli/05-frozen-refusals.t
 	units=$(find "$O/asan/tests/unit" -type f -perm -u+x -name 'test_*')

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
 # The share of samples whose stack is known down to the start of the program, in programs of OCaml that allocate,
-# that recurse deeply, and that compare strings in C. PROGRAMS=1: also in coqc and in a server that uses Lwt.
+# that recurse deeply, and that compare strings in C. PROGRAMS=1: also in coqc, in ocamlformat and in a server that uses Lwt.
 . tests/lib.sh
 need_root
 need_command jq
@@ -28,10 +28,11 @@ whole "one whose stack has 700 functions" "$EXE" deep 1
 whole "one that compares strings" "$EXE" strings 1
 
 if [ -n "${PROGRAMS:-}" ]; then
-	programs=$(tests/root.sh ocaml-programs) || skip_all "no coqc and no Lwt"
+	programs=$(tests/root.sh ocaml-programs) || skip_all "no coqc, no ocamlformat and no Lwt"
 	dir=$(mktemp -d "$programs/tmp/ebtrace.XXXXXX")
 	at_end "rm -rf '$dir'"
 	cp tests/ocaml/{proofs.v,lwt_echo.ml} "$dir"
+	for i in {1..3}; do cat tests/ocaml/*.ml; done >"$dir/large.ml"
 	chroot "$programs" sh -c "cd /tmp/${dir##*/} && ocamlfind ocamlopt -g -package lwt.unix -linkpkg lwt_echo.ml -o lwt_echo" \
 		>"$TMP/build.log" 2>&1
 	ok $? "a server that uses Lwt is compiled" || diag "$(cat "$TMP/build.log")"
@@ -42,6 +43,8 @@ if [ -n "${PROGRAMS:-}" ]; then
 	export -f inside
 	export programs dir
 	whole coqc bash -c 'inside "coqc proofs.v"'
-	whole "a server that uses Lwt" bash -c 'inside "./lwt_echo 20 3"'
+	whole ocamlformat bash -c 'inside "ocamlformat --enable-outside-detected-project -o formatted.ml large.ml"'
+	is "$(wc -l <"$dir/formatted.ml" | awk '{ print ($1 > 1000) }')" 1 "it has formatted a large file"
+	whole "a server that uses Lwt" bash -c 'inside "./lwt_echo 20 8"'
 fi
 done_testing
