@@ -30,6 +30,14 @@ if [ -z "${TESTS:-}" ]; then
 	BUILDS=2 run "packages, twice" -e '' tests/packages/*.t
 	STORM_SECONDS=120 run "a storm of children, for longer" -e '' tests/live/75-fork-storm.t
 	RUNS=20 run "shares and their limits" -e '' tests/live/99-profile-shares.t
+	FRAME_POINTERS=1 run "perf, by frame pointers of OCaml" -e '' tests/live/99-perf.t
+	if EBTRACE_OCAML_ROOT=$(tests/root.sh ocaml-fp); then
+		export EBTRACE_OCAML_ROOT
+		RUNS=20 run "an OCaml with frame pointers" -e '' tests/live/99-profile-{shares,steps}.t
+		unset EBTRACE_OCAML_ROOT
+	else
+		status=1
+	fi
 	PROGRAMS=1 run "coqc, ocamlformat and Lwt" -e '' tests/live/99-profile-programs.t
 	run "in speedscope" -e '' tests/browser/speedscope.t
 	FROZEN=all run "all that is refused" -e '' tests/cli/05-frozen-refusals.t

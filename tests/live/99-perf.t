@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
 # The same run seen by perf and by profile: when each thread had no CPU (perf sched), and where one
-# ran (perf record).
+# ran (perf record). FRAME_POINTERS=1: also programs of an OCaml that is configured with frame pointers, with the
+# functions that are behind them.
 . tests/lib.sh
 need_root
 need_command jq
@@ -75,4 +76,85 @@ perf report -i "$TMP/cpu.data" --no-children --percentage relative -g none --com
 jq -r '.sections[].functions[] | select(.function | test("^(ten|twenty|thirty|forty)$")) | "\(.function) \(.self.percent)"' "$TMP/cpu.json" | sort >"$TMP/ours"
 is "$(join "$TMP/perf" "$TMP/ours" | awk '{ d = $2 - $3; if (d < 0) d = -d; if (d <= 2) n++ } END { print n + 0 }')" 4 \
 	"four functions have the same shares, within 2 points" || diag "$(join "$TMP/perf" "$TMP/ours"; jq -c '.samples' "$TMP/cpu.json")"
+
+# ---- functions of OCaml and their callers, by frame pointers, of which perf follows 127 ----
+
+if [ -z "${FRAME_POINTERS:-}" ]; then
+	done_testing
+fi
+ROOT=$(tests/root.sh ocaml-fp 2>"$TMP/root.log") || skip_all "no OCaml with frame pointers: $(tail -1 "$TMP/root.log")"
+
+# Reads stacks, one a line: a weight, then the names of functions, the outermost first, by tabs. Prints "FUNCTION SELF
+# TOTAL" in per cent. perf knows OCaml's functions by their symbols, so the names of both are cut to what these have:
+# the file and the function's own name. NAMES: what a symbol at the begin of a file's code is besides.
+cat >"$TMP/shares.pl" <<'END'
+my (%other, %self, %total, $all);
+open my $names, '<', shift or die;
+while (<$names>) { chomp; my ($symbol, $name) = split / /; $other{$symbol} = $name }
+sub cut {
+	my $name = $other{$_[0]} // $_[0];
+	return $name =~ s/ /_/gr unless $name =~ s/^(?:caml)?(?=[A-Z])//;
+	$name =~ s/_\d+$//;
+	$name =~ s/\.entry$//;
+	$name =~ s/__/./g;
+	my ($file, $rest) = $name =~ /^((?:Stdlib\.)?[^.]*)(.*)/;
+	return $file unless $rest =~ /([^.]*)$/;
+	return "$file..." . $1 =~ s/[()]//gr;
+}
+sub short { return $short{$_[0]} //= cut($_[0]) }
+while (<STDIN>) {
+	chomp;
+	my ($weight, @names) = map { /^\d+$/ ? $_ : short($_) } split /\t/;
+	next unless @names;
+	my %seen;
+	$all += $weight;
+	$self{$names[-1]} += $weight;
+	$total{$_} += $weight for grep { !$seen{$_}++ } @names;
+}
+printf "%s %.3f %.3f\n", $_, 100 * ($self{$_} // 0) / $all, 100 * $total{$_} / $all for keys %total;
+END
+# Of perf script: the stacks of a program, without functions of the kernel.
+cat >"$TMP/stacks.pl" <<'END'
+my $program = shift;
+$/ = '';
+while (<STDIN>) {
+	my ($comm, @frames) = split /\n/;
+	next unless $comm =~ /^\Q$program\E\s*$/;
+	my @names = map { /^\s*(?:f{4}[0-9a-f]{12}) / ? () : /^\s*[0-9a-f]+ (.*)/ ? $1 : () } @frames;
+	print join("\t", 1, reverse @names), "\n";
+}
+END
+
+# same NAME COLUMNS ARGS...: functions of OCaml and of its stubs that have 5 % of perf's samples, COLUMNS of them: self, or
+# total. Those that perf has not are inlined in others; it has no callers of the C library, which has no frame pointers.
+same() {
+	local name=$1 columns=$2
+	shift 2
+	perf record -q -e cpu-clock -F 1999 --call-graph fp -o "$TMP/fp.data" -- "$ebt" profile -F 1999 -o "$TMP/fp.ebt" -- \
+		"$EXE" "$@" >"$TMP/said" 2>"$TMP/err"
+	is $? 0 "$name is sampled by both" || diag "$(cat "$TMP/err")"
+	"$ebt" profile --json --by program "$TMP/fp.ebt" >"$TMP/fp.json"
+	ok "$(jq 'if .stacks.whole >= 0.95 * .samples then 0 else 1 end' "$TMP/fp.json")" "its stacks are whole" ||
+		diag "$(jq -c .stacks "$TMP/fp.json")"
+	nm "$EXE" | awk '{ at[$1] = at[$1] " " $3 } END { for (a in at) print at[a] }' |
+		awk '{ for (i = 1; i <= NF; i++) if ($i ~ /code_begin$/) for (k = 1; k <= NF; k++) if ($k !~ /code_begin$/) { sub("^caml", "", $i); print $i, $k } }' >"$TMP/names"
+	perf script -i "$TMP/fp.data" -F comm,ip,sym --no-inline 2>/dev/null | perl "$TMP/stacks.pl" "${EXE##*/}" |
+		perl "$TMP/shares.pl" "$TMP/names" | sort >"$TMP/perf"
+	"$ebt" profile --by program -f folded "$TMP/fp.ebt" | perl -pe 'chomp; s/ (\d+)$//; $_ = join("\t", $1, (split /;/)[1 .. 2000]) . "\n"; s/\t+$//' |
+		perl "$TMP/shares.pl" "$TMP/names" | sort >"$TMP/ours"
+	join -a 1 -a 2 -e 0 -o 0,1.2,2.2,1.3,2.3 "$TMP/perf" "$TMP/ours" >"$TMP/both"
+	awk -v columns="$columns" '/^([A-Z]|ways_)/ && $4 > 0 {
+		own = $2 >= 5 || $3 >= 5; all = columns == "total" && ($4 >= 5 || $5 >= 5)
+		if (own || all) print }' "$TMP/both" >"$TMP/large"
+	diag "$name: functions, themselves by perf and by profile, then with what they call:" "$(cat "$TMP/large")"
+	ok "$((1 - ($(wc -l <"$TMP/large") > 1)))" "it has some functions"
+	is "$(awk -v columns="$columns" 'function far(a, b) { return a - b > 2 || b - a > 2 }
+		far($2, $3) || (columns == "total" && far($4, $5))' "$TMP/large")" "" \
+		"they have the same shares, within 2 points"
+}
+OCAML_LINK=-g ocaml_build_here heavy
+same "a program that allocates" total allocates 5
+same "one that compares strings" self strings 5
+OCAML_LINK=-g OCAML_LIBRARIES="-I +threads threads.cmxa" ocaml_build_here ways tests/ocaml/ways_stubs.c
+same "one that calls in many ways" total 5 all
 done_testing

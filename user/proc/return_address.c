@@ -11,6 +11,13 @@ bool return_address_follows_call(const uint8_t code[RETURN_ADDRESS_BYTES])
 	/* bl; blr, and those that authenticate the address. */
 	return insn >> 26 == 0x25 || (insn & 0xfefff000) == 0xd63f0000;
 }
+
+/* It is in a register. */
+bool return_address_is_next(const uint8_t insn[RETURN_INSN_BYTES])
+{
+	(void)insn;
+	return false;
+}
 #else
 bool return_address_follows_call(const uint8_t code[RETURN_ADDRESS_BYTES])
 {
@@ -24,5 +31,11 @@ bool return_address_follows_call(const uint8_t code[RETURN_ADDRESS_BYTES])
 			return true;
 	}
 	return false;
+}
+
+bool return_address_is_next(const uint8_t insn[RETURN_INSN_BYTES])
+{
+	/* ret, ret with the size of arguments, rep ret */
+	return insn[0] == 0xc3 || insn[0] == 0xc2 || (insn[0] == 0xf3 && insn[1] == 0xc3);
 }
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* Which bytes are a call, and so make the address behind them one to return to. */
+/* Which bytes are a call, and so make the address behind them one to return to; which ones return. */
 #include "proc/return_address.h"
 #include "tests/tap.h"
 
@@ -27,8 +27,26 @@ static const struct {
 #endif
 };
 
+static const struct {
+	const char *name;
+	uint8_t insn[RETURN_INSN_BYTES];
+	bool expected;
+} returns[] = {
+#if defined(__aarch64__)
+	{"ret", {0xc0, 0x03}, false}, /* the address is in a register */
+#else
+	{"ret", {0xc3, 0x90}, true},	  {"ret 16", {0xc2, 0x10}, true},
+	{"rep ret", {0xf3, 0xc3}, true},  {"pop %rbp", {0x5d, 0xc3}, false},
+	{"endbr64", {0xf3, 0x0f}, false},
+#endif
+};
+
 int main(void)
 {
+	for (size_t i = 0; i < sizeof(returns) / sizeof(*returns); i++)
+		ok(return_address_is_next(returns[i].insn) == returns[i].expected, "%s: %s",
+		   returns[i].name,
+		   returns[i].expected ? "returns to what the stack has" : "does not return so");
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
 		ok(return_address_follows_call(rows[i].code) == rows[i].expected, "%s: %s",
 		   rows[i].name, rows[i].expected ? "a call" : "no call");

@@ -4,7 +4,8 @@
 #include "proc/return_address.h"
 
 #define MAX_CALLS 65536 /* known of a process */
-enum { CALL = 1, NO_CALL = 2 };
+enum { NO = 1, YES = 2 };
+#define RETURNS (1ull << 63) /* in a key: the question is whether the instruction returns */
 
 void c_stack_calls_done(struct c_stack_calls *c)
 {
@@ -24,24 +25,49 @@ static bool reads_call(const struct c_stack_of *of, uint64_t address)
 	       return_address_follows_call(code);
 }
 
-bool c_stack_is_return(const struct c_stack_of *of, uint64_t address)
+static bool reads_return(const struct c_stack_of *of, uint64_t address)
+{
+	uint8_t insn[RETURN_INSN_BYTES];
+	struct code_memory memory;
+	return code_frames_memory(of->frames, of->map, of->pid, address, &memory) &&
+	       code_memory_read(&memory, address, insn, sizeof(insn)) == sizeof(insn) &&
+	       return_address_is_next(insn);
+}
+
+/* NULL: not known. */
+static const uint64_t *find_known(const struct c_stack_of *of, uint64_t key)
 {
 	struct c_stack_calls *c = of->calls;
 	if (c->read_ns != of->map->read_ns || c->known.count >= MAX_CALLS) {
 		c_stack_calls_done(c);
 		c->read_ns = of->map->read_ns;
 	}
-	const uint64_t *known = map_get(&c->known, address);
+	return map_get(&c->known, key);
+}
+
+static bool keep(const struct c_stack_of *of, uint64_t key, bool is)
+{
+	uint64_t *value = map_put(&of->calls->known, key);
+	if (value)
+		*value = is ? YES : NO;
+	return is;
+}
+
+bool c_stack_is_return(const struct c_stack_of *of, uint64_t address)
+{
+	const uint64_t *known = find_known(of, address);
 	if (known)
-		return *known == CALL;
+		return *known == YES;
 	/* Not kept: the address may be mapped later. */
 	if (!code_frames_is_code(of->frames, of->map, of->pid, address))
 		return false;
-	bool is_call = reads_call(of, address);
-	uint64_t *value = map_put(&c->known, address);
-	if (value)
-		*value = is_call ? CALL : NO_CALL;
-	return is_call;
+	return keep(of, address, reads_call(of, address));
+}
+
+static bool returns(const struct c_stack_of *of, uint64_t address)
+{
+	const uint64_t *known = find_known(of, address | RETURNS);
+	return known ? *known == YES : keep(of, address | RETURNS, reads_return(of, address));
 }
 
 static bool is_valid(void *ctx, uint64_t address, bool is_innermost)
@@ -54,7 +80,13 @@ static bool is_valid(void *ctx, uint64_t address, bool is_innermost)
 static struct unwind_rule rule_at(void *ctx, uint64_t address, bool is_innermost)
 {
 	const struct c_stack_of *of = ctx;
-	return code_frames_unwind(of->frames, of->map, of->pid, address, is_innermost);
+	struct unwind_rule rule =
+		code_frames_unwind(of->frames, of->map, of->pid, address, is_innermost);
+	/* OCaml with frame pointers has no rule of its own for what follows the pop of one. */
+	bool has_frame = rule.kind == UNWIND_BY_SP && rule.cfa != -rule.pc;
+	if (is_innermost && has_frame && returns(of, address))
+		rule = (struct unwind_rule){.kind = UNWIND_BY_SP, .cfa = -rule.pc, .pc = rule.pc};
+	return rule;
 }
 
 struct unwind_image c_stack_image(const struct ebt_stack_memory *m, const struct ebt_stack_links *l)

@@ -12,7 +12,8 @@
 #include "bpf/abi.h"
 #include "source/stacks/code_frames.h"
 
-/* Addresses of a process that are known to be behind a call, or not. Initialised by zeroes. */
+/* Addresses of a process that are known to be behind a call, or those of instructions that return,
+ * or not. Initialised by zeroes. */
 struct c_stack_calls {
 	struct map known;
 	uint64_t read_ns; /* of the mappings that it is of */
