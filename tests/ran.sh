@@ -9,7 +9,7 @@ cd "$(dirname "$0")/.." || exit 1
 taps=$1
 # A part has no slash in its title; the name of a unit test identifies it, whatever folder it is in.
 ran() {
-	find "$taps" -type f -printf '%P\n' | while read -r file; do
+	find "$taps" -mindepth 2 -type f -printf '%P\n' | while read -r file; do
 		name=${file#*/}
 		case $name in
 		*tests/unit/*) name=tests/unit/${name##*/} ;;

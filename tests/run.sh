@@ -12,7 +12,8 @@
 # failed is said again at the end, with the lines that say why; so are the time of each part, from its
 # first test to its last, and the CPU time of its tests. It is compared with the record of what ran
 # before (ran.sh). Live tests that fail beside others, two at most, are run once more at the end with nothing beside
-# them: what they wait for, others may have held up. One that holds then fails nothing, but what had failed is said. TAPS=DIR keeps there what each test said, a folder a part.
+# them: what they wait for, others may have held up. One that holds then fails nothing, but what had failed is said. TAPS=DIR keeps there what each test said, a folder a
+# part, and DIR/times: a line a test, its part, begin, end and CPU time in seconds, and its path.
 # That ebtrace crashed, which the test may not have noticed, fails the run: the kernel has logged it.
 # Signals that a background job or nohup ignores are taken again: tests send them.
 # shellcheck disable=SC2046
@@ -29,7 +30,8 @@ cpus=$(nproc)
 status=0
 work=$(mktemp -d)
 taps=${TAPS:-$work/taps}
-export TIMES=$work/times
+mkdir -p "$taps"
+export TIMES=$taps/times
 : >"$TIMES"
 beside= # the process group of what runs beside
 at_exit=

@@ -58,6 +58,9 @@ is "$(tail -n 1 "$TMP/out")" "35 tests, 35 assertions, 35 on record" "the last l
 is "$(cut -f1 "$tree/tests/ran" | sort | uniq -c | sort -rn | awk '{ print $1, $2 }' | head -3 | tr '\n' ' ')" \
 	"13 unit, 11 command 2 live, " "a folder of what was printed is a part"
 
+is "$(awk -F'\t' '$2 < $3 { print $1, $5 }' "$TMP/taps/times" | sort -u | wc -l)" 35 \
+	"where what tests print is kept there is a table of their times, too"
+
 is "$(said '^tests/cli/(10-a|40)' | cut -d' ' -f1,2 | paste -sd,)" \
 	"tests/cli/10-a.t O=build,tests/cli/40-output.t O=build,tests/cli/40-output.t O=build/asan" \
 	"commands that read and write are run again with the sanitized build"
