@@ -19,14 +19,16 @@ disk=()
 [ -e "$job/disk" ] && disk=(-drive "file=$job/disk,format=raw,if=virtio,cache=unsafe")
 # The emulated clocks are one, but the kernel does not see that. An emulated CPU to which the host
 # gives no time has not stalled.
-words="console=ttyS0 quiet panic=-1 mitigations=off tsc=reliable no_timer_check random.trust_cpu=on"
+words="console=ttyS0 quiet panic=-1 mitigations=off tsc=reliable no_timer_check random.trust_cpu=on init_on_alloc=0"
 words+=" rcupdate.rcu_cpu_stall_timeout=120 watchdog_thresh=60 $*"
 # One thread for both processors: with a thread each, the emulator may run an instruction that the
 # kernel has replaced on the other one since, a breakpoint of its own among them, which is a panic.
-# Page tables of five levels and guards of user memory cost the emulator time at each access.
+# Page tables of five levels and guards of user memory cost the emulator time at each access. Where the
+# processor has fast string instructions the kernel moves and clears memory by them, and the emulator does so
+# byte by byte.
 # Without KVM, which is not everywhere. multidevs=remap: else directories of two file systems may
 # have one inode number, and mounts land on the wrong one.
-timeout "$seconds" qemu-system-x86_64 -accel tcg,thread=single -cpu max,la57=off,smap=off,smep=off,umip=off -smp 2 -m 3000 \
+timeout "$seconds" qemu-system-x86_64 -accel tcg,thread=single -cpu max,la57=off,smap=off,smep=off,umip=off,erms=off,fsrm=off -smp 2 -m 3000 \
 	-nographic -no-reboot -nic none \
 	-kernel "$made/vmlinuz" -initrd "$made/initrd" -append "$words" \
 	-fsdev local,id=root,path=/,security_model=none,readonly=on,multidevs=remap \

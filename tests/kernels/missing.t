@@ -12,7 +12,7 @@ END
 # alone [VAR=VALUE...]: a test's plan and its lines, and its status.
 alone() {
 	env -u EBT_NO_SKIP EBTRACE_KERNELS="$TMP/kernels" APT_CONFIG="$TMP/apt.conf" "$@" unshare --net \
-		"tests/kernels/$kernel-round.t" 2>"$TMP/err"
+		"tests/kernels/$kernel.t" 2>"$TMP/err"
 	echo "status $?"
 }
 for kernel in 6.1 6.12; do
