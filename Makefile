@@ -344,7 +344,7 @@ cross-syntax: | $(BPF)/ebtrace.skel.h
 FUZZ_SECONDS ?= 10
 # What they call, and what that needs.
 FUZZED = $(call in_user,base elf proc codec session stream/fibers.c stream/fiber_texts.c runtime/ocaml source/ring source/file/memtrace_*.c)
-FUZZ_CC = $(CLANG) -std=gnu11 -g -O1 -fsanitize=$(ASAN) -fno-sanitize-recover=all -Iinclude -Iuser -I. \
+FUZZ_CC = $(CLANG) -std=gnu11 -gline-tables-only -O1 -fsanitize=$(ASAN) -fno-sanitize-recover=all -Iinclude -Iuser -I. \
           -D_GNU_SOURCE -DEBT_VERSION='"$(VERSION)"' -MMD -MP
 $(O)/fuzz/obj/%.o: %.c
 	$(say) FUZZCC $<
