@@ -21,7 +21,7 @@ attached() { # NAME OPTION...
 	tracer=$!
 	children+=($tracer)
 	# It sees the phases, for longer than a second.
-	wait_for eval "[ \"\$(wc -l <'$TMP/stat')\" -gt 20 ]"
+	wait_for eval "[ \"\$(wc -l <'$TMP/stat')\" -gt 11 ]"
 	exec 7>&-
 	end_well $tracer
 	jq -es '.[-1] | .total.pauses.count == 3 and .total.pauses.cut.start == 1 and
