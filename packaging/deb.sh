@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
 # deb.sh OUT: builds the Debian packages from a copy of the tracked files, and moves them to OUT.
-# Nothing of the caller's environment (flags, options of make, PATH) reaches the build.
+# Of the caller's environment (flags, options of make, PATH) nothing but $DEB_CFLAGS_APPEND reaches the build.
 set -eu
 cd "$(dirname "$0")/.."
 mkdir -p "$1"
@@ -15,7 +15,7 @@ git ls-files -z | while IFS= read -r -d '' file; do
 done | xargs -0 cp -P --parents -t "$work/source"
 cd "$work/source"
 env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME="$work" LC_ALL=C.UTF-8 \
-	DEB_BUILD_OPTIONS="nocheck parallel=${JOBS:-$(nproc)}" \
+	DEB_CFLAGS_APPEND="${DEB_CFLAGS_APPEND-}" DEB_BUILD_OPTIONS="nocheck parallel=${JOBS:-$(nproc)}" \
 	dpkg-buildpackage -b --no-sign >"$work/log" 2>&1 || {
 	tail -60 "$work/log" >&2
 	echo "the packages cannot be built" >&2
