@@ -243,6 +243,28 @@ static void test_peak(void)
 	end();
 }
 
+/* Sums of what a stack has in an output do not begin again at 0. */
+static void test_sums(void)
+{
+	enum { NAME = 1 << 20, DEPTH_OF_SUM = 4097 };
+	char *text = malloc(NAME);
+	begin();
+	memset(text, 'f', NAME);
+	const struct frame_position at[2] = {{.function = strings_put(strings, text, NAME)},
+					     {.function = strings_put(strings, "g", 1)}};
+	uint32_t f = frames_put(frames, &(struct frame){.count = 2, .position = at}), id = 0;
+	uint64_t each = frames_bytes(frames, f);
+	bool is_sum = each >= NAME && each < 2 * NAME;
+	for (uint64_t i = 1; i <= DEPTH_OF_SUM && is_sum; i++) {
+		id = stacks_push(stacks, id, f);
+		uint64_t bytes = i * each < UINT32_MAX ? i * each : UINT32_MAX;
+		is_sum = stacks_texts(stacks, id) == 2 * i && stacks_bytes(stacks, id) == bytes;
+	}
+	ok(is_sum, "a stack has the texts and the bytes of all its frames, at most UINT32_MAX");
+	end();
+	free(text);
+}
+
 int main(void)
 {
 	test_tree();
@@ -251,5 +273,6 @@ int main(void)
 	test_churn();
 	test_held();
 	test_peak();
+	test_sums();
 	return tap_done();
 }

@@ -50,6 +50,7 @@ struct seen {
 	int end;
 	unsigned events, items, damaged;
 	uint64_t lost, last_ns;
+	uint64_t damaged_words;
 	uint64_t reached; /* see reached() */
 	uint32_t known;	  /* of the session */
 	struct capture_fault fault;
@@ -98,6 +99,7 @@ static struct seen read_file(void)
 			continue;
 		t.events += capture_counts(item.event.kind);
 		t.damaged += item.event.kind == EBT_DAMAGE;
+		t.damaged_words += item.event.kind == EBT_DAMAGE ? item.event.arg[1] : 0;
 		t.lost += item.event.kind == EBT_LOST ? item.event.arg[0] : 0;
 		t.last_ns = item.event.ts;
 	}
@@ -221,7 +223,8 @@ static uint8_t *put_item(uint8_t *p, unsigned type, const uint8_t *content, size
 {
 	*p++ = (uint8_t)(CAPTURE_ITEM | type);
 	p = leb128_put(p, len);
-	memcpy(p, content, len);
+	if (len)
+		memcpy(p, content, len);
 	return p + len;
 }
 
@@ -515,6 +518,25 @@ static void test_whole_fields(void)
 	is(decode_name(cap + 1), cap - 1, "and so is a longer one");
 }
 
+/* Numbers that are too large for their field are not known, rather than other ones. */
+static void test_wide_numbers(void)
+{
+	const uint64_t wide = UINT64_C(1) << 32 | 5;
+	for (unsigned i = 0; i < 2; i++) {
+		uint64_t n = i ? 5 : wide;
+		uint8_t content[64], item_bytes[80];
+		uint8_t *c = PUT(content, 7, 0, 0, 0, n, 0, 0, 0, 0, 0, 0, n, n);
+		size_t len = (size_t)(c - content);
+		uint8_t *p = put_item(item_bytes, CAPTURE_PROCESS, content, len);
+		struct capture_item item = decode_item(item_bytes, (size_t)(p - item_bytes));
+		const struct capture_process *is = &item.process;
+		uint32_t want = i ? 5 : 0;
+		ok(item.what == CAPTURE_PROCESS && is->release == want && is->own_release == want &&
+			   is->page_bytes == want,
+		   "releases and the size of pages are %s", i ? "known" : "not, of 33 bits");
+	}
+}
+
 /* Each limit of a block's head: exactly as much is a block, one more is none. */
 static void test_sizes(void)
 {
@@ -565,6 +587,64 @@ static void test_behind(void)
 	ok(t.lost == 7 && t.last_ns == 150, "but not before the last event that was there");
 }
 
+/* Flips a bit of the last block's body, of which `start` is the head. */
+static void spoil(size_t start)
+{
+	file[start + CAPTURE_BLOCK_BYTES + 2] ^= 1;
+}
+
+/* What heads claim of how many events are before a block and in it. */
+static void test_claims(void)
+{
+	static const uint8_t good[] = {FIRST_EVENT, NEXT_EVENT};
+	begin();
+	ADD(CAPTURE_BLOCK_EVENTS, good, 0, 2);
+	ADD(CAPTURE_BLOCK_EVENTS, good, 1, 2);
+	ADD(CAPTURE_BLOCK_END, good, 4, 2);
+	struct seen t = read_file();
+	ok(t.events == 6 && t.lost == 1 && !t.damaged,
+	   "a block that claims fewer events before it than there were has lost none");
+	begin();
+	size_t first = file_len;
+	ADD(CAPTURE_BLOCK_EVENTS, good, 0, 9);
+	spoil(first);
+	size_t second = file_len;
+	ADD(CAPTURE_BLOCK_EVENTS, good, 0, 4);
+	spoil(second);
+	t = read_file();
+	ok(t.lost == 9 && t.damaged == 1, "of damaged blocks the one that promises most counts");
+	begin();
+	first = file_len;
+	ADD(CAPTURE_BLOCK_EVENTS, good, 0, 2);
+	spoil(first);
+	ADD(CAPTURE_BLOCK_EVENTS, good, 2, 2);
+	second = file_len;
+	ADD(CAPTURE_BLOCK_EVENTS, good, 4, 2);
+	spoil(second);
+	ADD(CAPTURE_BLOCK_END, good, 6, 2);
+	t = read_file();
+	ok(t.damaged == 2 && t.fault.count == 2 && t.fault.offset == first,
+	   "the fault that is told is the first of two");
+}
+
+/* Its size is that of the block in the file, which is not that of its records. */
+static void test_damage_size(void)
+{
+	uint8_t *p = records;
+	for (unsigned i = 0; i < 10000; i++)
+		p = put_item(p, 99, NULL, 0);
+	*p++ = CAPTURE_ITEM | 99;
+	*p++ = 100;
+	size_t len = (size_t)(p - records), block;
+	begin();
+	add(CAPTURE_BLOCK_EVENTS, records, len, (uint32_t)len, 0, 0);
+	block = file_len - CAPTURE_HEAD_BYTES - CAPTURE_BLOCK_BYTES;
+	ADD(CAPTURE_BLOCK_END, nothing, 0, 0);
+	struct seen t = read_file();
+	ok(t.damaged == 1 && t.damaged_words == (block + 7) / 8 && block < len / 8,
+	   "damage is as large as the stored records that cannot be read");
+}
+
 int main(void)
 {
 	if (compress_new(1, &compress))
@@ -579,8 +659,11 @@ int main(void)
 	test_heads_without_end();
 	test_times();
 	test_whole_fields();
+	test_wide_numbers();
 	test_sizes();
 	test_behind();
+	test_claims();
+	test_damage_size();
 	compress_free(compress);
 	return tap_done();
 }
