@@ -478,15 +478,10 @@ void merge_limit_batch(struct merge *m, uint32_t events)
 	m->batch_max = events < BATCH_EVENTS ? events : BATCH_EVENTS;
 }
 
+/* What lanes have buffered is not older than the horizon that held it back. */
 uint64_t merge_horizon(const struct merge *m)
 {
-	uint64_t first = m->held;
-	for (uint32_t i = 0; i < m->lanes.live_count; i++) {
-		const struct lane *l = &m->lanes.lane[m->lanes.live[i]];
-		if (lane_left(l) && l->events[l->at].ts < first)
-			first = l->events[l->at].ts;
-	}
-	return first;
+	return m->held;
 }
 
 uint64_t merge_newest(const struct merge *m)

@@ -109,6 +109,23 @@ static void test_names(void)
 	strings_free(strings);
 }
 
+/* Announced when it had already been queued, it heads the outputs. */
+static void test_announced_late(void)
+{
+	struct processes ps;
+	if (processes_init(&ps, NULL))
+		abort();
+	uint32_t head = begin(&ps, 1, NULL), other = begin(&ps, 2, NULL);
+	processes_end(&ps, head);
+	processes_end(&ps, other);
+	is(processes_gone(&ps), 2, "what has ended before any process was announced is gone");
+	processes_announce(&ps, head);
+	processes_announce(&ps, other);
+	is(processes_take_gone(&ps), PROCESS_UNKNOWN, "but for the first one that is announced");
+	is(processes_take_gone(&ps), other, "the next one may go");
+	processes_done(&ps);
+}
+
 static void test_gone(void)
 {
 	struct processes ps;
@@ -510,6 +527,7 @@ int main(void)
 	test_incarnations();
 	test_announced();
 	test_names();
+	test_announced_late();
 	test_gone();
 	test_long_run();
 	test_chain();

@@ -399,6 +399,11 @@ static void test_threadless(void)
 	is(filter_threadless(filter), 1,
 	   "those without a thread are counted if all other options let them pass");
 	finish();
+	start(0);
+	if (filter_add_domain(filter, 1) || filter_events(filter, ev, 5))
+		abort();
+	is(filter_threadless(filter), 0, "nobody misses a thread who has asked for none");
+	finish();
 }
 
 int main(void)

@@ -138,6 +138,12 @@ static void test_give_back_to_past(void)
 	struct totals run = session_run_totals(session);
 	ok(run.lost_events == 3 && run.lost_words == 6 && run.history_events == 2,
 	   "and it is taken off what the run has lost");
+	push(R, 12, 30);
+	join_flush(join);
+	push_late(R, 11, 30);
+	join_flush(join);
+	ok(totals_are(1, 2, 0, 0) && session->past.lost_events == 3,
+	   "while this one has holes of its own, it is taken off these");
 	end();
 }
 

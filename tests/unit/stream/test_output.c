@@ -49,6 +49,12 @@ static int format_end(struct sink *k)
 	return end_error;
 }
 
+static int format_tick(struct sink *k, uint64_t now)
+{
+	k->wants_open = now == 1;
+	return 0;
+}
+
 static void format_free(struct sink *k)
 {
 	note('f');
@@ -58,6 +64,7 @@ static void format_free(struct sink *k)
 static const struct sink_ops format_ops = {
 	.events = format_events,
 	.bytes = format_bytes,
+	.tick = format_tick,
 	.end = format_end,
 	.free = format_free,
 };
@@ -186,6 +193,62 @@ static void test_errors(void)
 	   "one that takes nothing more is told of");
 }
 
+/* What is lost, by whom it is told of, and what is told: the longest of what ebtrace was busy
+ * with. */
+static void test_report_limit(void)
+{
+	static const struct {
+		struct totals lost;
+		struct pace_times busy;
+		bool is_capture;
+		const char *told;
+	} rows[] = {
+		{{.lost_events = 1}, {.output_ns = 9, .run_ns = 1}, false, "output cannot keep up"},
+		{{.lost_words = 1}, {.output_ns = 9, .run_ns = 1}, true, "a faster one"},
+		{{.lost_words = 1},
+		 {.cpu_wait_ns = 9, .run_ns = 1},
+		 false,
+		 "waits for a CPU in 90 %"},
+		{{.lost_words = 1},
+		 {.run_ns = 10, .format_ns = 6},
+		 false,
+		 "writing ndjson takes 60 % of the busy time; record a capture"},
+		{{.lost_events = 1}, {.run_ns = 10, .format_ns = 6}, true, "record less"},
+		{{.lost_words = 1}, {.run_ns = 10, .format_ns = 2}, false, "takes 80 %"},
+		{{.events = 9, .history_events = 5}, {.run_ns = 10, .format_ns = 6}, false, ""},
+	};
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		struct output out;
+		const struct output_options opt = {
+			.format = "ndjson", .is_begun = true, .is_capture = rows[i].is_capture};
+		start(&out, opt, false);
+		const struct pace_times *busy = &rows[i].busy;
+		out.pace.busy = (struct pace_times){.output_ns = busy->output_ns * 1000000000,
+						    .cpu_wait_ns = busy->cpu_wait_ns * 1000000000,
+						    .run_ns = busy->run_ns * 1000000000,
+						    .format_ns = busy->format_ns * 1000000000};
+		session->totals = rows[i].lost;
+		output_report_limit(&out);
+		bool is_told = *rows[i].told ? strstr(told, rows[i].told) != NULL : !*told;
+		ok(is_told, "%s",
+		   *rows[i].told ? rows[i].told : "without a loss nothing is told") ||
+			(diag("%s", told), 0);
+		session->totals = (struct totals){0};
+		output_end(&out);
+	}
+}
+
+static void test_wants_open(void)
+{
+	struct output out;
+	start(&out, (struct output_options){.is_begun = true}, false);
+	ok(!sink_tick(&out.sink, 1) && out.sink.wants_open && !out.format->wants_open,
+	   "what a format wants the output wants, once");
+	out.sink.wants_open = false;
+	ok(!sink_tick(&out.sink, 2) && !out.sink.wants_open, "and no longer");
+	output_end(&out);
+}
+
 int main(void)
 {
 	if (session_new(&session))
@@ -194,6 +257,8 @@ int main(void)
 	test_begin();
 	test_limits();
 	test_errors();
+	test_report_limit();
+	test_wants_open();
 	session_free(session);
 	return tap_done();
 }

@@ -19,11 +19,8 @@ void ring_owners_look(struct ring_owners *o, uint64_t tail, uint64_t generation,
 		newest->tid = tid ? tid : newest->tid;
 		return;
 	}
-	if (o->count == RING_OWNERS) {
+	if (o->count == RING_OWNERS)
 		drop_first(o);
-		o->last = (struct ring_owner){0};
-		o->generation = 0;
-	}
 	o->at[o->count++] = (struct ring_owner){tail, tail, generation, tid};
 }
 

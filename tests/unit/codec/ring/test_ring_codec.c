@@ -230,7 +230,7 @@ static void check_damage(const char *const *name, const struct ebt_event *ev, si
 
 static void test_words(void)
 {
-	bool adds_up = true;
+	bool adds_up = true, has_seq = false;
 	for (size_t i = 0; i < sizeof(word_rows) / sizeof(*word_rows); i++) {
 		struct ebt_event ev[EVENTS];
 		struct ring_decoder d = decoder(true);
@@ -246,6 +246,7 @@ static void test_words(void)
 		uint64_t events = 0, words = 0;
 		for (size_t k = got; k-- > 0;) {
 			lost = ev[k].kind == EBT_LOST ? &ev[k] : lost;
+			has_seq |= ev[k].kind == EBT_LOST && ev[k].flags & EBT_F_SEQ;
 			events += ev[k].kind == EBT_LOST && ev[k].arg[0] != EBT_LOST_UNCOUNTED
 					  ? ev[k].arg[0]
 					  : 0;
@@ -257,6 +258,7 @@ static void test_words(void)
 		check_damage(&word_rows[i].name, ev, got, word_rows[i].n, word_rows[i].pos);
 	}
 	ok(adds_up, "lost events and words are summed up");
+	ok(!has_seq, "a loss has no ordinal of its own");
 }
 
 static void test_losses(void)
@@ -333,6 +335,15 @@ static void test_reports(void)
 	   "of OCaml's rings it is words");
 	got = decode(&d, late, 2, 100, ev);
 	ok(!strcmp(letters(ev, got), "b"), "which the next event does not report again");
+	d = decoder(true);
+	decode(&d, w + 2, 2, 0, ev);
+	ring_decoder_gap(&d, 6, false);
+	ok(ring_decoder_report(&d, NULL, 13, ev) && ev[0].arg[0] == EBT_LOST_UNCOUNTED &&
+		   ev[0].arg[1] == 6 && !(ev[0].flags & EBT_F_SEQ),
+	   "where its ordinals cannot be read, so it is of ours");
+	got = decode(&d, w + 4, 2, 8, ev);
+	ok(!strcmp(letters(ev, got), "b") && !d.lost_events,
+	   "and the next event, of whatever ordinal, does not report that again");
 }
 
 static void test_cuts(void)

@@ -128,6 +128,12 @@ static void test_left(void)
 	look(&r, 90, 600, 9900);
 	ok(ring_left_skip(r.file, 0, r.lane, true, &loss) && loss.words == 150,
 	   "is part of the next report");
+	look(&r, 100, 650, 9990);
+	r.file->live = false;
+	r.file->before_ns = 4000;
+	ok(ring_left_skip(r.file, 0, r.lane, true, &loss) && loss.ts == 4000 &&
+		   loss.since_ns == 4000,
+	   "of a file at rest, before the end of its process, which no loss begins behind");
 	forged_done(&r);
 }
 
