@@ -231,11 +231,12 @@ static void test_lost_loss(uint16_t flags)
 	const void *block;
 	struct ebt_event events[] = {{.ts = 5, .kind = EBT_LOST, .flags = flags, .arg = {5, 20}},
 				     {.ts = 6, .kind = EBT_BEGIN, .id = 1}};
+	const struct ebt_event in_damage = {.ts = 4, .kind = EBT_END, .id = 1};
 	struct capture_item end = {.what = CAPTURE_TOTALS};
 	struct totals want = {.events = 1};
 	loss_count(&want, &events[0]);
 	totals_pack(&want, end.totals);
-	if (capture_writer_new(1, &writer))
+	if (capture_writer_new(1, &writer) || capture_put_event(writer, &in_damage, NULL, 0))
 		abort();
 	capture_put_head(file);
 	for (unsigned i = 0; i < 3; i++) {
@@ -256,7 +257,8 @@ static void test_lost_loss(uint16_t flags)
 	init(&w);
 	is(watcher_read(&w.watch, fd), 0, "a capture whose first block is damaged is read");
 	const struct totals *t = &w.watch.session->totals;
-	ok(t->events == 1 && t->damaged == 1 && t->lost_events == want.lost_events &&
+	/* The event of the damaged block is lost by that alone. */
+	ok(t->events == 1 && t->damaged == 1 && t->lost_events == want.lost_events + 1 &&
 		   t->lost_words == want.lost_words && t->history_events == want.history_events &&
 		   t->history_words == want.history_words,
 	   "what its end says was %s is in the totals, though the block that said when is not",
@@ -284,6 +286,97 @@ static void test_older(void)
 	ok(s->totals.timed && s->totals.first_ns == 1715037448913, "its first time is");
 	session_free(w.watch.session);
 	close(fd);
+}
+
+static unsigned left_out;
+
+__attribute__((format(printf, 3, 0))) static void count_line(void *ctx, enum log_level level,
+							     const char *fmt, va_list ap)
+{
+	(void)ctx;
+	(void)level;
+	(void)ap;
+	left_out += strstr(fmt, "are left out") != NULL;
+}
+
+enum repeated { PROCESSES, GONE_PROCESSES, MAPPINGS, ALLOC_TRACES };
+
+static void append_block(int fd, struct capture_writer *w, enum capture_block_type type)
+{
+	const void *block;
+	ssize_t n = capture_close_block(w, type, &block);
+	if (n < 0 || write(fd, block, (size_t)n) != n)
+		abort();
+}
+
+/* The i-th one: an event of a process of its own, with more or less of it. */
+static void put_repeated(struct capture_writer *w, enum repeated what, uint32_t i)
+{
+	static char text[CAPTURE_TEXT_MAX];
+	const struct ebt_event ev = {.ts = 10 + i, .pid = i + 1, .kind = EBT_BEGIN, .id = 1};
+	struct capture_item item = {.what = CAPTURE_GONE, .gone = i + 1};
+	int err = what == MAPPINGS ? 0 : capture_put_event(w, &ev, NULL, 0);
+	if (!err && what == GONE_PROCESSES)
+		err = capture_put_item(w, &item);
+	item = (struct capture_item){.what = CAPTURE_MAPPING};
+	item.mapping = (struct capture_mapping){.pid = 1, .addr = 8192ull * i, .bytes = 4096};
+	snprintf(item.mapping.name, sizeof(item.mapping.name), "m%u", i % 7);
+	if (!err && what == MAPPINGS)
+		err = capture_put_item(w, &item);
+	item = (struct capture_item){.what = CAPTURE_ALLOC_TRACE, .alloc_trace.pid = i + 1};
+	for (unsigned k = 0; k < CAPTURE_ALLOC_TEXTS; k++)
+		item.alloc_trace.text[k] = (struct capture_text){text, sizeof(text)};
+	memset(text, 't', sizeof(text));
+	if (!err && what == ALLOC_TRACES)
+		err = capture_put_item(w, &item);
+	if (err)
+		abort();
+}
+
+/* Returns how many mappings the process 1 then has. */
+static uint32_t read_repeated(enum repeated what, uint32_t n)
+{
+	static struct viewer w;
+	struct capture_writer *writer;
+	struct capture_item end = {.what = CAPTURE_TOTALS};
+	uint8_t head[CAPTURE_HEAD_BYTES];
+	int fd = memfd_create("repeated", MFD_CLOEXEC);
+	capture_put_head(head);
+	if (write(fd, head, sizeof(head)) != sizeof(head) || capture_writer_new(1, &writer))
+		abort();
+	for (uint32_t i = 0; i < n; i++) {
+		put_repeated(writer, what, i);
+		if (capture_is_full(writer, 1 << 18))
+			append_block(fd, writer, CAPTURE_BLOCK_EVENTS);
+	}
+	const struct totals want = {.events = what == MAPPINGS ? 0 : n};
+	totals_pack(&want, end.totals);
+	capture_put_item(writer, &end);
+	append_block(fd, writer, CAPTURE_BLOCK_END);
+	capture_writer_free(writer);
+	left_out = 0;
+	init(&w);
+	w.watch.session->messages.line = count_line;
+	is(watcher_read(&w.watch, fd), 0, "a capture of much of the same is read");
+	const struct processes *ps = &w.watch.session->processes;
+	uint32_t one = processes_find(ps, 1);
+	uint32_t mappings = one ? processes_at(ps, one)->mappings.count : 0;
+	session_free(w.watch.session);
+	close(fd);
+	return mappings;
+}
+
+/* What is kept of a file's processes is limited; what is given back does not count. */
+static void test_kept(void)
+{
+	read_repeated(GONE_PROCESSES, 20000);
+	is(left_out, 0, "processes that are gone leave their room to others");
+	read_repeated(PROCESSES, 20000);
+	is(left_out, 1, "of as many that stay some are left out, which is told once");
+	is(read_repeated(MAPPINGS, 100000), MAPPINGS_MAX, "a process has some mappings");
+	is(left_out, 0, "those beyond their own limit take no room from others");
+	read_repeated(ALLOC_TRACES, 500);
+	is(left_out, 1, "texts of traces count as names do");
 }
 
 static struct viewer first, second, third;
@@ -333,5 +426,6 @@ int main(void)
 	test_lost_loss(EBT_F_HISTORY);
 	test_incarnations();
 	test_older();
+	test_kept();
 	return tap_done();
 }
