@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The model of mem: counts by site against a naive computation, fates and filters. */
+#include "report/mem/model/bands.h"
 #include "tests/random.h"
 #include "tests/tap.h"
 #include "tests/unit/mem_fixture.h"
@@ -385,9 +386,134 @@ static void test_sum(void)
 	mem_fixture_done(&x);
 }
 
+/* What processes have in common their sum has, too, and nothing else. */
+static void test_sum_names(void)
+{
+	struct mem_fixture x;
+	mem_fixture_begin(&x, 1, &(struct mem_options){0});
+	struct strings *strings = x.session->strings;
+	uint32_t prog = strings_put(strings, "/bin/prog", 9),
+		 other = strings_put(strings, "other", 5);
+	for (unsigned i = 0; i < 3; i++) {
+		struct mem_process sum = {.pid = 7, .executable = prog, .context = prog},
+				   p = {.pid = 8,
+					.executable = i == 1 ? other : prog,
+					.context = i == 2 ? other : prog};
+		snprintf(sum.comm, sizeof(sum.comm), "prog");
+		snprintf(p.comm, sizeof(p.comm), "prog");
+		strings_hold(strings, prog);
+		strings_hold(strings, prog);
+		strings_hold(strings, p.executable);
+		strings_hold(strings, p.context);
+		int err = mem_process_add(&sum, &p, x.session);
+		ok(!err && !sum.pid && sum.executable == (i == 1 ? 0 : prog) &&
+			   sum.context == (i == 2 ? 0 : prog) &&
+			   !strcmp(sum.comm, i == 1 ? "several programs" : "prog"),
+		   "a sum has %s",
+		   i == 0   ? "the program and the context of all"
+		   : i == 1 ? "no program where they differ"
+			    : "no context where they differ");
+		mem_process_done(&sum, x.session);
+		mem_process_done(&p, x.session);
+	}
+	ok(strings_drop(strings, other) && strings_drop(strings, prog),
+	   "and gives back the names that it held");
+	mem_fixture_done(&x);
+}
+
+/* Each ends before the next begins; those beyond a number are summed up. */
+static void test_many_ended(void)
+{
+	enum { ENDED = MEM_ENDED_APART + 10 };
+	struct mem_fixture x;
+	struct mem_options o = {.needs = MEM_FATES};
+	mem_fixture_begin(&x, 1, &o);
+	uint32_t stack = mem_fixture_stack(&x, "ab");
+	mem_fixture_push(&x, mem_alloc(1, 1, 1, stack, 5));
+	for (unsigned i = 0; i < ENDED; i++) {
+		mem_fixture_push(&x, mem_alloc(2 + i, 2, 1, stack, 7));
+		if (mem_model_forget(&x.model, 2))
+			abort();
+	}
+	mem_fixture_push(&x, mem_alloc(1000, 3, 1, stack, 9));
+	mem_model_end(&x.model);
+	unsigned processes = 0, apart = 0;
+	for (const struct mem_process *p = x.model.first; p; p = p->next, apart++)
+		processes += p->processes;
+	ok(processes == ENDED + 2 && apart == MEM_ENDED_APART + 3,
+	   "of many that have ended the later ones are one, and one that comes then is apart");
+	ok(x.model.alloc.objects == ENDED + 2 && x.model.alloc.samples == 5 + 7 * ENDED + 9,
+	   "and all is counted, once");
+	mem_fixture_done(&x);
+}
+
+/* The collection of the object before was not seen. */
+static void test_id_again(void)
+{
+	struct mem_fixture x;
+	struct mem_options o = {.needs = MEM_FATES | MEM_TIMELINE};
+	mem_fixture_begin(&x, 1, &o);
+	mem_fixture_push(&x, mem_alloc(1000, 1, 5, mem_fixture_stack(&x, "a"), 3));
+	mem_fixture_push(&x, mem_alloc(2000, 1, 5, mem_fixture_stack(&x, "b"), 4));
+	mem_model_end(&x.model);
+	const struct mem_process *p = x.model.first;
+	ok(!p->fate[1].live.samples && p->fate[2].live.samples == 4 &&
+		   x.model.alloc.samples == 3 + 4,
+	   "an id that comes again is another object, and the one before is gone");
+	const struct mem_timeline *t = x.model.timeline;
+	is(t->point[t->count - 1].live, 8 * 4, "also in the timeline");
+	mem_fixture_done(&x);
+}
+
+/* At each moment the bands of sites are what is alive. */
+static void test_bands(void)
+{
+	struct mem_fixture x;
+	struct mem_options o = {.needs = MEM_FATES | MEM_TIMELINE | MEM_BANDS};
+	uint64_t state = 7;
+	bool is_sum = true, is_most = true, is_sorted = true;
+	mem_fixture_begin(&x, 1, &o);
+	const uint32_t stack[] = {mem_fixture_stack(&x, "a"), mem_fixture_stack(&x, "b"),
+				  mem_fixture_stack(&x, "c")};
+	for (unsigned i = 1; i <= 20000; i++) {
+		uint32_t which = (uint32_t)(random_next(&state) % 3);
+		struct ebt_event ev =
+			mem_alloc(1000ull * i * i, 1, i % 50, stack[which], 1 + which);
+		if (i % 3 == 0)
+			ev.kind = EBT_COLLECT;
+		mem_fixture_push(&x, ev);
+	}
+	mem_model_end(&x.model);
+	const struct mem_timeline *t = x.model.timeline;
+	const struct mem_bands *b = x.model.bands;
+	uint32_t at[3] = {0};
+	double most[3] = {0};
+	for (uint32_t k = 0; k < t->count; k++) {
+		double sum = 0;
+		for (uint32_t i = 0; i < b->bands; i++) {
+			double live = mem_band_live(&b->band[i], k, &at[i]);
+			most[i] = live > most[i] ? live : most[i];
+			sum += live;
+		}
+		is_sum &= sum == t->point[k].live;
+	}
+	for (uint32_t i = 0; i < b->bands; i++) {
+		is_most &= b->band[i].most == most[i];
+		is_sorted &= !i || b->band[i - 1].most >= b->band[i].most;
+	}
+	ok(b->bands == 3 && t->halvings > 2 && is_sum,
+	   "the bands of sites add up to what is alive");
+	ok(is_most && is_sorted, "the most of each is the most that it shows, in this order");
+	mem_fixture_done(&x);
+}
+
 int main(void)
 {
 	test_missing();
+	test_sum_names();
+	test_many_ended();
+	test_id_again();
+	test_bands();
 	test_sum();
 	test_sites();
 	test_unresolved();

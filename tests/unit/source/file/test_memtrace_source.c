@@ -357,8 +357,86 @@ static void test_positions(uint32_t domains, size_t max_mib)
 	model_done(m);
 }
 
+/* One that is no Linux pid is not known. */
+static void test_pid(void)
+{
+	static const struct {
+		uint64_t pid;
+		uint32_t want;
+	} rows[] = {{7, 7}, {INT32_MAX, INT32_MAX}, {1ull << 31, 0}, {(1ull << 32) + 7, 0}};
+	for (unsigned i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		struct model m = {0};
+		struct ebt_memtrace_trace t = {model_store, model_locations, &m, 0, 0, 0};
+		struct run r;
+		ebt_memtrace_write_info(&t, &(struct ebt_memtrace_info){.start_us = MODEL_START,
+									.pid = rows[i].pid,
+									.executable = "a",
+									.host = "b",
+									.runtime_params = "c",
+									.context = ""});
+		start(&r, file_of(m.trace, m.bytes));
+		while (drain(&r, NULL))
+			;
+		const struct process *p = processes_next(&r.session->processes, NULL);
+		ok(p && p->pid == rows[i].want, "the pid %llu is %s",
+		   (unsigned long long)rows[i].pid, rows[i].want ? "that" : "not known");
+		merge_free(r.merge);
+		source_free(memtrace_source_base(r.source));
+		session_free(r.session);
+		free(m.trace);
+	}
+}
+
+/* Packets of two domains, and then one of each that begins before: its events are raised, but not
+ * the positions that are written with them. */
+static void test_raised(void)
+{
+	struct model *m = calloc(1, sizeof(*m));
+	struct ebt_memtrace_trace t = {model_store, model_locations, m, 0, 0, 0};
+	struct run r;
+	if (!m)
+		abort();
+	for (int i = 0; i < MODEL_NAMES; i++)
+		snprintf(m->name[i], sizeof(m->name[i]), "name%d", i);
+	ebt_memtrace_write_info(&t, &(struct ebt_memtrace_info){.start_us = MODEL_START,
+								.executable = "a",
+								.host = "b",
+								.runtime_params = "c",
+								.context = ""});
+	for (unsigned i = 0; i < 4; i++) {
+		uint64_t us = MODEL_START + (i < 2 ? 5000 : 1000);
+		int64_t code = 0x10000001ll * (2 + 3 * i);
+		void *memory = calloc(1, ebt_memtrace_writer_bytes());
+		struct ebt_memtrace_writer *w =
+			ebt_memtrace_writer_init(memory, &t, (uint16_t)(i % 2), us);
+		for (unsigned k = 0; k < 2 + i; k++) {
+			struct ebt_memtrace_event e = {.what = EBT_MEMTRACE_ALLOC,
+						       .frame = &code,
+						       .frames = 1,
+						       .time_us = us,
+						       .words = 1,
+						       .samples = 1,
+						       .obj = EBT_MEMTRACE_NEW_OBJ};
+			ebt_memtrace_write(w, &e);
+		}
+		ebt_memtrace_write_flush(w, us);
+		free(memory);
+	}
+	start(&r, file_of(m->trace, m->bytes));
+	while (drain(&r, NULL))
+		;
+	struct ebt_memtrace_counts n = memtrace_source_counts(r.source);
+	ok(r.events == 2 + 3 + 4 + 5 && !r.damages && !r.unnamed && n.raised == 4 + 5,
+	   "events of two domains whose clock stepped back are raised, and counted (%zu of %zu)",
+	   (size_t)n.raised, r.events);
+	end(&r);
+	model_done(m);
+}
+
 int main(void)
 {
+	test_pid();
+	test_raised();
 	test_positions(64, 200);
 	test_positions(400, 400);
 	is(open_domains(300), 0, "a file may have many domains");
