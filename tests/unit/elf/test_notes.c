@@ -221,6 +221,28 @@ static void check_end_of_code(void)
 	unlink(path);
 }
 
+/* A note that says it is longer than all that follows, behind a good one. */
+static void check_cut_note(void)
+{
+	char cmd[1024], path[128];
+	snprintf(path, sizeof(path), "%s/cut", dir);
+	snprintf(cmd, sizeof(cmd),
+		 "printf '.text\\n.fill 4095,1,0x90\\n1: nop\\n2:\\n"
+		 ".section .note.stapsdt,\"\",%%%%note\\n.irp bytes,29,30000\\n"
+		 ".balign 4\\n.4byte 8, \\\\bytes, 3\\n.asciz \"stapsdt\"\\n.8byte 1b, 0, 0\\n"
+		 ".asciz \"p\"\\n.asciz \"m\"\\n.asciz \"\"\\n.balign 4\\n.endr\\n' | "
+		 "cc -shared -nostdlib -Wl,-z,separate-code -x assembler - -o %s 2>/dev/null",
+		 path);
+	int fd = system(cmd) ? -1 : open(path, O_RDONLY | O_CLOEXEC);
+	struct notes n = {0};
+	int err = notes_read(fd, NULL, &n);
+	ok(!err && n.sites == 1 && n.skipped == 1, "a note that is cut is left out, and counted") ||
+		(diag("%d, %u sites, %u skipped", err, n.sites, n.skipped), 0);
+	notes_done(&n);
+	close(fd);
+	unlink(path);
+}
+
 /* Each note is searched in all segments, of which a file may have 256. */
 static void check_segments(const char *path)
 {
@@ -320,6 +342,7 @@ int main(void)
 	check_segments(path);
 	check_many();
 	check_end_of_code();
+	check_cut_note();
 	check_hostile(path);
 	test_args();
 	snprintf(cmd, sizeof(cmd), "rm -rf %s", dir);

@@ -117,6 +117,13 @@ int main(void)
 	is(wrong, 0, "neither a gap nor what is behind it is written beyond the room");
 	is(walk(&image, 4, got, &end), 1,
 	   "what is behind a gap counts only if it leads to the start");
+	image = image_of(OF_FP, 5);
+	image.high = STACK + 8 * 4;
+	ok(walk(&image, 15, got, &end) == 2 && end == UNWIND_CUT,
+	   "a frame that leads beyond the end of the stack at hand is the last one");
+	image.high = STACK + 8 * 6;
+	ok(walk(&image, 15, got, &end) == 2 && end == UNWIND_HIGH,
+	   "one that leads right there ends it");
 	stack[4] = STACK; /* back */
 	image = image_of(OF_FP, 3);
 	stack[4] = STACK;

@@ -233,6 +233,10 @@ static void test_without_descriptors(const struct stat *ring)
 	struct rlimit had, none;
 	is(ringfile_is_of(NULL, getpid(), ring), 1, "a ring is of the process that maps it");
 	is(ringfile_is_of(NULL, getppid(), ring), 0, "and of no other");
+	struct stat same_number = *ring;
+	same_number.st_dev++;
+	is(ringfile_is_of(NULL, getpid(), &same_number), 0,
+	   "nor is a file of its number on another device of it");
 	getrlimit(RLIMIT_NOFILE, &had);
 	none = had;
 	none.rlim_cur = 0;

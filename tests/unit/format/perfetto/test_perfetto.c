@@ -301,7 +301,7 @@ static void test_processes(void)
 
 static void test_many_names(void)
 {
-	unsigned wrong = 0, tracks = 0, seen = 0;
+	unsigned wrong = 0, tracks = 0, seen = 0, phases = 0;
 	start();
 	for (uint32_t i = 0; i < 2 * PACKETS_NAMES + 10; i++) {
 		char name[32];
@@ -310,19 +310,27 @@ static void test_many_names(void)
 		PUSH(i + 1, EBT_UNIT, .id = i % 5);
 		if (i % 1000 == 0)
 			PUSH(i + 1, EBT_COUNTER, .id = 1);
+		if (i % 1000)
+			continue;
+		PUSH(i + 1, EBT_BEGIN, .id = 6);
+		PUSH(i + 1, EBT_END, .id = 6);
+		phases++;
 	}
 	is(sink_end(sink), 0, "more names are written than are kept");
 	char *text = written();
 	for (char *line = strtok(text, "\n"); line; line = strtok(NULL, "\n")) {
 		unsigned ts, id;
+		char last;
 		if (sscanf(line, "%u instant 7/domain_0 name.%u", &ts, &id) == 2) {
 			wrong += ts != id + 1;
 			seen++;
 		}
 		wrong += strchr(line, '!') != NULL;
+		phases -= sscanf(line, "%u begin 7/domain_0 majo%c", &ts, &last) == 2;
 		tracks += !strncmp(line, "track ", 6);
 	}
 	ok(!wrong && seen == 2 * PACKETS_NAMES + 10, "and every event has its own");
+	is(phases, 0, "a name that comes again has its own, too");
 	is(tracks, 3 + 2, "a counter's track is told anew when the names are");
 	free(text);
 	stop();
