@@ -86,6 +86,46 @@ static void test_rules(void)
 	      10, 30, "cpu 13 wait 2 futex 2 io 3 by 8");
 }
 
+/* Who of an interval is named, and whether that is the tracer. */
+static void test_cause(void)
+{
+	static const struct {
+		const char *name;
+		uint64_t wait;
+		bool ran, woke, interrupt, is_tracer;
+		const char *comm;
+		uint32_t tid;
+	} rows[] = {
+		{"who ran instead", 8, true, false, false, true, "runner", 7},
+		{"who ran, and not who woke", 8, false, true, false, false, "runner", 7},
+		{"who woke it", 0, false, true, false, true, "waker", 8},
+		{"who woke it, and not who ran", 0, true, false, false, false, "waker", 8},
+		{"nobody, of an interrupt", 0, true, true, true, false, "", 0},
+	};
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		struct off_cpu o = {0};
+		struct blame_split s = {0};
+		struct off_cpu_interval v = {.of = {.begin_ns = 12,
+						    .end_ns = 20,
+						    .wait_ns = rows[i].wait,
+						    .runner = 7,
+						    .waker = 8,
+						    .interrupt = rows[i].interrupt,
+						    .runner_comm = "runner",
+						    .waker_comm = "waker"},
+					     .tracer_ran = rows[i].ran,
+					     .tracer_woke = rows[i].woke,
+					     .blocked = BLAME_FUTEX};
+		if (off_cpu_add(&o, &v))
+			abort();
+		off_cpu_split(&o, 10, 30, &s);
+		ok(s.longest.ns == 8 && s.longest.is_tracer == rows[i].is_tracer &&
+			   s.longest.tid == rows[i].tid && !strcmp(s.longest.comm, rows[i].comm),
+		   "a cause is %s", rows[i].name);
+		off_cpu_done(&o);
+	}
+}
+
 /* Against a line of single microseconds. */
 static void test_random(void)
 {
@@ -170,6 +210,7 @@ static void test_overlaps(void)
 int main(void)
 {
 	test_rules();
+	test_cause();
 	test_random();
 	test_limit();
 	test_overlaps();

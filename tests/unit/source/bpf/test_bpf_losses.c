@@ -105,6 +105,11 @@ static void test_counted(void)
 	   "an event of a process that is not known is lost");
 	is_str(taken(0), "400-505:1!", "too");
 	ok(!bpf_losses_count(&losses, 10, 600, 605) && !*taken(0), "and reported once");
+	receive(9, 0, 1, 650, 10);
+	receive(0, 0, 1, 680, 10);
+	ok(!bpf_losses_count(&losses, 10, 700, 705),
+	   "one that came before the last record of those that are known");
+	is_str(taken(0), "600-705:1!", "was lost since the count before");
 	finish();
 
 	begin(1);
@@ -147,6 +152,18 @@ static void test_cut(void)
 	receive(0, EBT_NO_DOMAIN, 2, 150, 3);
 	is_str(taken(0), "100 130-130:3 130 140 140-150:0 150",
 	       "threads outside of any domain have each a last event");
+	finish();
+
+	struct ebt_event ev[16];
+	begin(1);
+	receive(0, EBT_NO_DOMAIN, 1, 100, 0);
+	receive(0, EBT_NO_DOMAIN, 2, 140, 0);
+	receive(0, EBT_NO_DOMAIN, 1, 130, 3);
+	receive(0, EBT_NO_DOMAIN, 2, 150, 3);
+	ok(bpf_lanes_read(&lanes, 0, UINT64_MAX, ev, 16) == 6 && ev[4].kind == EBT_LOST &&
+		   ev[4].tid == 2 && ev[4].domain == EBT_NO_DOMAIN && ev[1].kind == EBT_LOST &&
+		   !ev[1].tid,
+	   "a loss that cuts one thread alone names it");
 	finish();
 }
 

@@ -590,6 +590,26 @@ static void test_orphans(void)
 	done(&r);
 }
 
+/* Rings have what was before the run. */
+static void test_before_run(void)
+{
+	struct run r;
+	begin(&r);
+	r.session->run_begin = moment_at(1000 * US);
+	push(&r, EBT_BEGIN, PHASE_minor, 0, 900);
+	push(&r, EBT_END, PHASE_minor, 0, 990);
+	push(&r, EBT_BEGIN, PHASE_minor, 0, 999);
+	push(&r, EBT_END, PHASE_minor, 0, 1050);
+	ok(!read_sums(&r)->total.pauses && !longest(&r),
+	   "a pause that began before the run is none of it");
+	push(&r, EBT_BEGIN, PHASE_minor, 0, 1060);
+	push(&r, EBT_END, PHASE_minor, 0, 1070);
+	ok(read_sums(&r)->total.pauses == 1 && read_sums(&r)->total.pause_ns == 10 * US &&
+		   longest(&r),
+	   "one that began in it is");
+	done(&r);
+}
+
 /* The parts of the open pause of domain 0, which began at 100, at 200. */
 static void check_open(struct run *r, unsigned cpu, unsigned sleep, unsigned unknown,
 		       const char *name)
@@ -626,11 +646,20 @@ static void test_open(void)
 	off_open(&r, 0, 152, 192, SYS_nanosleep + 1);
 	check_open(&r, 42, 50, 8, "it slept when it had one");
 	done(&r);
+
+	begin(&r);
+	off(&r, 1, 1, 2, 1, EBT_OFFCPU_PREEMPTED, 0);
+	push(&r, EBT_BEGIN, PHASE_major, 0, 100);
+	off_open(&r, 0, 120, 150, SYS_nanosleep + 1);
+	emit_open(&r, 180, 190);
+	check_open(&r, 20, 30, 50, "behind one that goes on it may sleep on, whatever was emitted");
+	done(&r);
 }
 
 int main(void)
 {
 	test_orphans();
+	test_before_run();
 	test_one();
 	test_many();
 	test_counted();

@@ -79,8 +79,61 @@ static void test_thread(void)
 		}
 }
 
+/* What is lost twice is not covered once. */
+static void test_holes(void)
+{
+	struct stat_run run;
+	struct ebt_event ev = {.process = 1, .domain = 1};
+	stat_run_begin(&run, 0);
+	struct stat_process *p = stat_processes_make(&run.model.processes, &ev);
+	struct stat_lane *l = p ? stat_lane_make(&run.model.stream, p, &ev) : NULL;
+	if (!l)
+		abort();
+	static const struct {
+		unsigned since, ts, uncovered;
+	} holes[] = {{100, 500, 400}, {200, 300, 400}, {300, 450, 400}, {400, 600, 500},
+		     {700, 800, 600}, {750, 760, 600}, {760, 800, 600}};
+	stat_lane_open(l, 50 * US, true);
+	for (unsigned i = 0; i < sizeof(holes) / sizeof(*holes); i++) {
+		if (stat_lane_step(&run.model.stream, l, STAT_LANE_LOSES, holes[i].since * US,
+				   holes[i].ts * US))
+			abort();
+		is(l->uncovered_ns / US, holes[i].uncovered,
+		   "a hole counts where no other one was");
+	}
+	stat_run_done(&run);
+}
+
+/* Domains by number, then threads. */
+static void test_order(void)
+{
+	static const struct {
+		uint16_t domain;
+		uint32_t tid;
+	} made[] = {{EBT_NO_DOMAIN, 3}, {5, 9}, {EBT_NO_DOMAIN, 1}, {2, 9}, {7, 1}};
+	static const uint32_t want[] = {2, 5, 7, 1, 3};
+	struct stat_run run;
+	struct stat_process *p = NULL;
+	stat_run_begin(&run, 0);
+	for (unsigned i = 0; i < 5; i++) {
+		struct ebt_event ev = {.process = 1, .domain = made[i].domain, .tid = made[i].tid};
+		p = stat_processes_make(&run.model.processes, &ev);
+		if (!p || !stat_lane_make(&run.model.stream, p, &ev))
+			abort();
+	}
+	unsigned n = 0, wrong = 0;
+	if (stat_lanes_sort(p))
+		abort();
+	for (const struct stat_lane *l = p->lanes; l; l = l->next, n++)
+		wrong += n > 4 || l->number != want[n] || l->is_thread != (n > 2);
+	ok(n == 5 && !wrong, "lanes are in the order of domains, and threads behind them");
+	stat_run_done(&run);
+}
+
 int main(void)
 {
+	test_holes();
+	test_order();
 	test_domain();
 	test_thread();
 	return tap_done();
