@@ -58,6 +58,24 @@ static void test_samples(void)
 	ok(rec && rec->arg[0] == 524, "another domain with the same number begins with nothing");
 }
 
+/* The runtime's own counts of a domain's large words. */
+static void test_large_counts(void)
+{
+	begin();
+	call(&stacks[0], 1);
+	MAJOR = 1000;
+	allocate(1, 500);
+	MAJOR = 3000;
+	allocate(1, 500);
+	ok(domain && domain->large_first == 1000 && domain->large_now == 3000,
+	   "what a domain had allocated before it was known is not counted");
+	MAJOR = 100;
+	allocate(1, 500);
+	is(runtime->large_ended, 2000, "of one whose number another domain has, all is");
+	hit(EBT_OCAML_ALLOC_LIFE, TERMINATED, 0, 0);
+	is(runtime->large_ended, 2000 + 100, "and of that, from its begin on");
+}
+
 static void test_ends(void)
 {
 	begin();
@@ -257,6 +275,7 @@ static void test_many_small(void)
 
 int main(void)
 {
+	test_large_counts();
 	test_samples();
 	test_ends();
 	test_large();

@@ -4,11 +4,13 @@
 #include "tests/tap.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/capability.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -116,8 +118,35 @@ static void test_capabilities(void)
 	       want, "also three of them");
 }
 
+static unsigned open_files(void)
+{
+	unsigned n = 0;
+	for (int fd = 0; fd < 1000; fd++)
+		n += fcntl(fd, F_GETFD) >= 0;
+	return n;
+}
+
+static void test_files(void)
+{
+	struct rlimit had, few;
+	unsigned before = open_files();
+	is(bpf_shortage_of_files(10), 0, "ten descriptors more can be had");
+	is(bpf_shortage_of_files(100000), 0, "of many no more are tried than a number");
+	getrlimit(RLIMIT_NOFILE, &had);
+	few = had;
+	few.rlim_cur = 0;
+	for (unsigned unused = 0; unused < 5; few.rlim_cur++)
+		unused += fcntl((int)few.rlim_cur, F_GETFD) < 0;
+	setrlimit(RLIMIT_NOFILE, &few);
+	int five = bpf_shortage_of_files(5), six = bpf_shortage_of_files(6);
+	setrlimit(RLIMIT_NOFILE, &had);
+	ok(!five && six == -EMFILE, "where five can be had there is a shortage of six");
+	is(open_files(), before, "none of those that were tried stays open");
+}
+
 int main(void)
 {
+	test_files();
 	test_log();
 	if (may_bpf())
 		test_privileged();

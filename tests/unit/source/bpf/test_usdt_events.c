@@ -240,6 +240,22 @@ static void test_levels(void)
 	}
 	is(wrong, 0, "levels have a limit, behind which all spans have the highest one");
 	usdt_events_end(&events, process);
+	/* Both are in one function; then more than the limit nest, and their functions are left. */
+	wrong = 0;
+	for (uint32_t i = 0; i < 306; i++) {
+		struct ebt_event ev = {.process = process, .tid = 9, .pos = EBT_NO_POS};
+		bool begins = i != 1 && i < 303, is_inner = i >= 2 && i < 302;
+		make_record(THREAD, begins ? EBT_SPAN_BEGIN : EBT_SPAN_END, 0);
+		record.rec.dropped = events.dropped;
+		record.rec.ip = begins ? 5 : 6;
+		record.rec.frame = is_inner ? 9000 - i : 9500;
+		record.rec.caller = 7;
+		uint32_t open = is_inner ? i - 1 : i < 304 ? 1 : 0;
+		wrong += usdt_events_make(&events, &record.rec, 0, &ev) ||
+			 marker_id_level(ev.id) != (open < MARKER_LEVELS ? open : MARKER_LEVELS);
+	}
+	is(wrong, 0, "those beyond the limit are left with the others");
+	usdt_events_end(&events, process);
 }
 
 /* Against a table of all keys: any order of begins and ends. */
