@@ -232,6 +232,21 @@ together "two runs"
 afresh
 echo old >"$out"
 together "two runs and an old file"
+# Its part is another file at the end.
+afresh
+mkfifo "$TMP/a"
+exec 8<>"$TMP/a"
+"$O/ebtrace" -q --ocaml-version 5.3 "$TMP/a" -o "$out" 2>"$TMP/err.a" 8>&- &
+a=$!
+wait_for test -e "$out.part"
+echo another >"$dir/other" && mv "$dir/other" "$out.part"
+cat "$TMP/1.events" >&8
+exec 8>&-
+wait $a
+is "$? $(files)$(cat "$out.part")" "1 out.ndjson.part another" "a file that took the place of the part gets no name"
+grep -q "'$out' is lost: another process removed or replaced '$out.part'" "$TMP/err.a"
+ok $? "which is told" || diag "$(cat "$TMP/err.a")"
+rm "$TMP/a"
 afresh
 echo old >"$dir/far" && ln -s far "$out"
 mkfifo "$TMP/a"

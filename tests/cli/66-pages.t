@@ -122,6 +122,8 @@ same_file "$TMP/got" "$TMP/longer" "a ten thousandth of an hour is 360ms"
 ok $? "which is more"
 is "$(pages totals --json --from 1h "$big" | jq -c '[.events, .allocated_pages, .end.allocated]')" "[0,0,800]" \
 	"after the end nothing happens"
+ok "$(pages totals --json --from 1s --to 1s "$big" >/dev/null 2>"$TMP/err"; echo $?)" "a time of no length is one" ||
+	diag "$(cat "$TMP/err")"
 for wrong in "--at 1s --to 2s" "--from 2s --to 1s" "-e alloc" "--top 0"; do
 	# shellcheck disable=SC2086
 	pages $wrong "$big" >"$TMP/got"

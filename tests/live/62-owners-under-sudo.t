@@ -45,6 +45,7 @@ ebtrace="$TMP/ebtrace -q"
 		--trigger 'minor*>1ns' --max 1 --after 1ms -o "$out.ebt" -- $minigc
 	made "what is recorded by sudo" 65534:65533:600 "$out.ctf" $sudo "$TMP/ebtrace" mem record -q --rate 1 -o "$out.ctf" -- true
 	made "a number that is none" 0:0:644 "$out.ndjson" SUDO_UID=65534x SUDO_GID=1 $ebtrace -o "$out.ndjson" -- $minigc
+	made "a number that no user has" 0:0:644 "$out.ndjson" SUDO_UID=4294967295 SUDO_GID=1 $ebtrace -o "$out.ndjson" -- $minigc
 	made "a user who claims to be root" 65532:65532:644 "$out.ndjson" SUDO_UID=0 SUDO_GID=0 \
 		setpriv --reuid 65532 --regid 65532 --clear-groups $ebtrace --mode ring -o "$out.ndjson" -- \
 		"$TMP/minigc" -q -t 1 -n 100 -c /dev/null

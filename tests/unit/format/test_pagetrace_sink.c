@@ -171,8 +171,30 @@ static void test_nothing_first(void)
 	fclose(file);
 }
 
+/* The index of a process that has ended is another's. */
+static void test_index_again(void)
+{
+	struct session *s;
+	uint32_t process;
+	char text[512];
+	FILE *file = tmpfile();
+	struct sink *k = begin(&s, file, 8192, &process);
+	struct ebt_event first = event(process, 1000, EBT_PAGE_ALLOC, 0, 2),
+			 second = event(process, 2000, EBT_PAGE_ALLOC, 8192 * 8, 4);
+	ok(!sink_events(k, &first, 1) && !sink_forget(k, process) && !sink_events(k, &second, 1) &&
+		   !sink_end(k),
+	   "a process ends, and another one has its index");
+	read_all(file, text, sizeof(text));
+	ok(strstr(text, "A0+2") && !strstr(text, "A8+4"), "whose pages are not in the trace: %s",
+	   text);
+	sink_free(k);
+	session_free(s);
+	fclose(file);
+}
+
 int main(void)
 {
+	test_index_again();
 	test_forms();
 	test_many();
 	test_nothing_first();

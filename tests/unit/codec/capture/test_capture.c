@@ -254,6 +254,28 @@ static void test_full(void)
 	capture_writer_free(w);
 }
 
+/* What is full stays so, whatever comes then. */
+static void test_full_tables(void)
+{
+	for (unsigned by_lane = 0; by_lane < 2; by_lane++) {
+		struct capture_writer *w = new_writer();
+		struct ebt_event ev = {.kind = EBT_UNIT};
+		unsigned limit = by_lane ? CAPTURE_LANES : CAPTURE_SHAPES;
+		for (unsigned i = 0; i < limit && !capture_is_full(w, SIZE_MAX); i++) {
+			ev.pid = by_lane ? i : 0;
+			ev.id = by_lane ? 0 : i;
+			capture_put_event(w, &ev, NULL, 0);
+		}
+		bool was_full = capture_is_full(w, SIZE_MAX);
+		ev.id = by_lane;
+		ev.pid = !by_lane;
+		capture_put_event(w, &ev, NULL, 0);
+		ok(was_full && capture_is_full(w, SIZE_MAX),
+		   "a block of as many %s as it may have is full", by_lane ? "lanes" : "shapes");
+		capture_writer_free(w);
+	}
+}
+
 static void test_limits(void)
 {
 	static uint8_t payload[2 * CAPTURE_PAYLOAD_MAX];
@@ -387,6 +409,7 @@ int main(void)
 	test_round_trip();
 	test_size();
 	test_full();
+	test_full_tables();
 	test_limits();
 	return tap_done();
 }

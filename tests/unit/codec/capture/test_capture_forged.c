@@ -587,6 +587,24 @@ static void test_behind(void)
 	ok(t.lost == 7 && t.last_ns == 150, "but not before the last event that was there");
 }
 
+/* Each is an item: the reader knows the first one, and how many there are. */
+static void test_triggers(void)
+{
+	uint8_t content[64], *p = records;
+	for (uint64_t i = 0; i < 3; i++) {
+		uint8_t *c = PUT(content, 5 + i, 1, 10, 20 + i, 1, 2, 0, 0, 10);
+		p = put_item(p, CAPTURE_TRIGGER, content, (size_t)(c - content));
+	}
+	size_t len = (size_t)(p - records);
+	begin();
+	add(CAPTURE_BLOCK_EVENTS, records, len, (uint32_t)len, 0, 0);
+	ADD(CAPTURE_BLOCK_END, nothing, 0, 0);
+	struct seen t = read_file();
+	ok(!t.damaged && t.stats.triggers == 3 && t.stats.trigger.pid == 5 &&
+		   t.stats.trigger.end_ns == 20,
+	   "of several triggers the first one is told, and how many there are");
+}
+
 /* Flips a bit of the last block's body, of which `start` is the head. */
 static void spoil(size_t start)
 {
@@ -663,6 +681,7 @@ int main(void)
 	test_sizes();
 	test_behind();
 	test_claims();
+	test_triggers();
 	test_damage_size();
 	compress_free(compress);
 	return tap_done();

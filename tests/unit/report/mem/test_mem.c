@@ -438,12 +438,16 @@ static void test_many_ended(void)
 	mem_fixture_push(&x, mem_alloc(1000, 3, 1, stack, 9));
 	mem_model_end(&x.model);
 	unsigned processes = 0, apart = 0;
-	for (const struct mem_process *p = x.model.first; p; p = p->next, apart++)
+	uint64_t oldest_ns = 0;
+	for (const struct mem_process *p = x.model.first; p; p = p->next, apart++) {
 		processes += p->processes;
+		oldest_ns = p->processes > 1 ? p->fate[1].oldest_ns : oldest_ns;
+	}
 	ok(processes == ENDED + 2 && apart == MEM_ENDED_APART + 3,
 	   "of many that have ended the later ones are one, and one that comes then is apart");
 	ok(x.model.alloc.objects == ENDED + 2 && x.model.alloc.samples == 5 + 7 * ENDED + 9,
 	   "and all is counted, once");
+	is(oldest_ns, 2 + MEM_ENDED_APART, "the oldest object of a sum is that of the first of it");
 	mem_fixture_done(&x);
 }
 
@@ -462,6 +466,25 @@ static void test_id_again(void)
 	   "an id that comes again is another object, and the one before is gone");
 	const struct mem_timeline *t = x.model.timeline;
 	is(t->point[t->count - 1].live, 8 * 4, "also in the timeline");
+	mem_fixture_done(&x);
+}
+
+/* Of one that came late: its time is not that at which it was emitted. */
+static void test_late_lifetime(void)
+{
+	struct mem_fixture x;
+	struct mem_options o = {.needs = MEM_FATES};
+	mem_fixture_begin(&x, 1, &o);
+	struct ebt_event made = mem_alloc(9000000, 1, 5, mem_fixture_stack(&x, "a"), 3);
+	struct ebt_event gone = {.ts = 10000000, .kind = EBT_COLLECT, .process = 1, .arg = {5}};
+	made.size = 8000;
+	gone.size = 2000;
+	mem_fixture_push(&x, made);
+	mem_fixture_push(&x, gone);
+	mem_model_end(&x.model);
+	const struct mem_fate *f = &x.model.first->fate[1];
+	is(f->lifetime ? f->lifetime[mem_lifetime_bucket(7000000)] : 0, 3,
+	   "a lifetime is between the own times of its events");
 	mem_fixture_done(&x);
 }
 
@@ -513,6 +536,7 @@ int main(void)
 	test_sum_names();
 	test_many_ended();
 	test_id_again();
+	test_late_lifetime();
 	test_bands();
 	test_sum();
 	test_sites();

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* A stretch of a thread's time is split into parts that add up. Times are in microseconds. */
 #include "report/parts/off_cpu.h"
+#include "session/session.h"
 #include "tests/random.h"
 #include "tests/tap.h"
 
@@ -126,6 +127,57 @@ static void test_cause(void)
 	}
 }
 
+/* One that was recorded while it was open, and what follows, are one interval. */
+static void test_open_parts(void)
+{
+	struct off_cpu o = {0};
+	struct blame_split s = {0};
+	for (unsigned i = 0; i < 3; i++) {
+		struct off_cpu_interval v = {.of = {.begin_ns = 12 + 10 * i,
+						    .end_ns = 22 + 10 * i,
+						    .wait_ns = i,
+						    .run_delay_ns = 4,
+						    .open = i < 2},
+					     .blocked = BLAME_FUTEX};
+		if (off_cpu_add(&o, &v))
+			abort();
+	}
+	off_cpu_split(&o, 10, 50, &s);
+	ok(o.count == 1 && s.ns[BLAME_WAIT] == 12 && s.ns[BLAME_FUTEX] == 18 &&
+		   s.ns[BLAME_CPU] == 10,
+	   "parts of an open interval add up, and what the kernel counts of them, too");
+	off_cpu_done(&o);
+}
+
+/* Stacks are held as long as their intervals are kept. */
+static void test_stacks_held(void)
+{
+	struct session *session;
+	struct off_cpu o = {0};
+	if (session_new(&session))
+		abort();
+	o.stacks = session->stacks;
+	for (uint64_t i = 0; i < OFF_CPU_KEPT + 100; i++) {
+		struct frame f = {.address = i + 1, .has_address = true};
+		uint32_t frame = frames_put(session->frames, &f);
+		struct off_cpu_interval v = {.of = {.begin_ns = 10 * i + 1, .end_ns = 10 * i + 5},
+					     .stack = stacks_push(session->stacks, 0, frame)};
+		if (off_cpu_add(&o, &v))
+			abort();
+		frames_drop(session->frames, frame);
+	}
+	stacks_free_unheld(session->stacks);
+	is(stacks_count(session->stacks), OFF_CPU_KEPT,
+	   "stacks of intervals that are kept are held");
+	off_cpu_trim(&o, 10 * (OFF_CPU_KEPT + 90));
+	stacks_free_unheld(session->stacks);
+	is(stacks_count(session->stacks), o.count, "those of others are not");
+	off_cpu_done(&o);
+	stacks_free_unheld(session->stacks);
+	is(stacks_count(session->stacks), 0, "at the end none is");
+	session_free(session);
+}
+
 /* Against a line of single microseconds. */
 static void test_random(void)
 {
@@ -211,6 +263,8 @@ int main(void)
 {
 	test_rules();
 	test_cause();
+	test_open_parts();
+	test_stacks_held();
 	test_random();
 	test_limit();
 	test_overlaps();

@@ -210,9 +210,42 @@ static void test_wait(void)
 	kernel_free(&k);
 }
 
+static struct kernel *reading;
+static size_t most_kept;
+
+static int note_kept(void *ctx, const void *record, size_t bytes)
+{
+	unsigned long *at = ctx;
+	(void)record;
+	*at += (HEAD + bytes + 7) & ~7ul;
+	if (*at - *reading->consumer > most_kept)
+		most_kept = *at - *reading->consumer;
+	return 0;
+}
+
+/* While much is read the kernel may write on. */
+static void test_given_back(void)
+{
+	struct kernel k = kernel_new(1ul << 18);
+	struct bpf_channel c;
+	unsigned long at = 0;
+	reading = &k;
+	if (bpf_channel_open(&c, k.fd, k.bytes))
+		abort();
+	while (put(&k, 100, 1))
+		;
+	ok(!bpf_channel_read(&c, false, note_kept, &at) && at == *k.producer && *k.consumer == at,
+	   "a full buffer is read");
+	ok(most_kept <= k.bytes / 64 + 2 * (HEAD + 104), "and given back part by part: %zu",
+	   most_kept);
+	bpf_channel_close(&c);
+	kernel_free(&k);
+}
+
 int main(void)
 {
 	struct bpf_channel c;
+	test_given_back();
 	test_order();
 	test_wrap(BYTES, 1000);
 	test_wrap(1ul << 18, 9000);

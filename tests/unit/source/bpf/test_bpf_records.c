@@ -13,6 +13,7 @@
 
 #include "base/clock.h"
 #include "bpf/abi.h"
+#include "session/offcpu.h"
 #include "source/bpf/records.h"
 #include "tests/tap.h"
 
@@ -515,6 +516,58 @@ static void test_ocaml(void)
 	is_str(processes_user_name(&session->processes, we, 3), "name",
 	       "and its name comes with it");
 	finish();
+
+	begin();
+	struct process *p = processes_at(&session->processes, we);
+	strcpy(p->producer, "of a ring");
+	p->traits.hides_user_events = true;
+	r.rec.kind = EBT_BEGIN;
+	r.rec.id = 1;
+	r.rec.release = EBT_RELEASE_OCAML_5_1; /* which does not hide them */
+	ok(!bpf_records_receive(&s, &r.rec, sizeof(r.rec)) && !strcmp(p->producer, "of a ring") &&
+		   p->traits.hides_user_events && !p->traits.runtime.language,
+	   "what has a ring of another producer besides is of that");
+	finish();
+}
+
+/* What is known of an interval without a CPU is in its event. */
+static void test_offcpu(void)
+{
+	struct ebt_offcpu_record rec = {
+		.head = {.type = EBT_RECORD_OFFCPU, .site = EBT_OFFCPU_SLEEP, .tid = 7, .cpu = 3},
+		.ts = 900,
+		.from = 300,
+		.pid = (uint32_t)getpid(),
+		.woken = 800,
+		.run_delay = 90,
+		.syscall = 35,
+		.waker = 11,
+		.runner = 12,
+		.runner_cpu = 2,
+		.interrupt = 1,
+		.open = 1,
+		.waker_comm = "waker",
+		.runner_comm = "runner"};
+	struct ebt_event ev;
+	struct offcpu o;
+	begin();
+	ok(!bpf_records_receive(&s, &rec, sizeof(rec)) &&
+		   bpf_lanes_read(&lanes, 0, UINT64_MAX, &ev, 1) == 1 && ev.kind == EBT_OFFCPU &&
+		   ev.tid == 7 && ev.cpu == 3 && ev.process == we,
+	   "an interval without a CPU is an event of its thread");
+	offcpu_get(session, &ev, &o);
+	ok(o.begin_ns == 300 && o.end_ns == 900 && o.wait_ns == 100 && o.run_delay_ns == 90 &&
+		   o.reason == EBT_OFFCPU_SLEEP && o.syscall == 35 && o.open && o.interrupt,
+	   "with its times and its reason");
+	ok(o.waker == 11 && o.runner == 12 && o.runner_cpu == 2 && !strcmp(o.waker_comm, "waker") &&
+		   !strcmp(o.runner_comm, "runner"),
+	   "and with who woke it, and who ran");
+	session_drop_event(session, &ev);
+	rec.pid++;
+	ok(!bpf_records_receive(&s, &rec, sizeof(rec)) &&
+		   !bpf_lanes_read(&lanes, 0, UINT64_MAX, &ev, 1),
+	   "one of a process that has the slot no more is none of it");
+	finish();
 }
 
 int main(void)
@@ -538,6 +591,7 @@ int main(void)
 	test_payload();
 	test_spool();
 	test_marker();
+	test_offcpu();
 	test_ocaml();
 	kill_child(child, SIGKILL);
 	waitpid(child, NULL, 0);

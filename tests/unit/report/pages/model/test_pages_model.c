@@ -388,8 +388,47 @@ static void test_random(uint64_t seed, uint64_t from, unsigned chunks)
 	pages_model_done(&m);
 }
 
+static void page_event(struct pages_model *m, uint8_t what, uint64_t page, uint64_t pages)
+{
+	static uint64_t ns = 1;
+	struct ebt_pagetrace_event e = {.what = what,
+					.time_ns = ns++,
+					.addr = (1ull << 40) + page * EBT_PAGETRACE_PAGE_BYTES,
+					.pages = pages};
+	if (pages_model_events(m, &e, 1))
+		abort();
+}
+
+/* Runs that are alive, of which some fill whole chunks: as many as they were allocated. */
+static void test_alive(void)
+{
+	struct pages_model m;
+	struct pages_alive a;
+	if (pages_model_init(&m, &(struct pages_options){.page_bytes = EBT_PAGETRACE_PAGE_BYTES}))
+		abort();
+	uint64_t chunk = m.heap.chunk_pages;
+	page_event(&m, EBT_PAGETRACE_ALLOC, 0, 3 * chunk);
+	page_event(&m, EBT_PAGETRACE_ALLOC, 3 * chunk, chunk);
+	page_event(&m, EBT_PAGETRACE_ALLOC, 5 * chunk - 1, chunk + 1);
+	page_event(&m, EBT_PAGETRACE_ALLOC, 8 * chunk, 2 * chunk);
+	page_event(&m, EBT_PAGETRACE_FREE, 10 * chunk - 1, 1);
+	page_event(&m, EBT_PAGETRACE_ALLOC, 20 * chunk, 2 * chunk);
+	page_event(&m, EBT_PAGETRACE_FREE, 20 * chunk, chunk);
+	pages_alive_make(&a, &m.heap);
+	const struct pages_run_class *three = &a.size[pages_size_class(3 * chunk)],
+				     *one = &a.size[pages_size_class(chunk)],
+				     *more = &a.size[pages_size_class(chunk + 1)];
+	ok(three->runs == 1 && three->pages == 3 * chunk, "a run of three chunks is one");
+	ok((one == more ? one->runs == 2 : one->runs == 1 && more->runs == 1) &&
+		   one->pages + (one == more ? 0 : more->pages) == 2 * chunk + 1,
+	   "so is one of a chunk behind it, and one that begins on the last page of a chunk");
+	is(a.rest, 2 * chunk - 1 + chunk, "runs of which a part was freed are none");
+	pages_model_done(&m);
+}
+
 int main(void)
 {
+	test_alive();
 	test_random(7, 0, 0);
 	test_random(11, FROM_NS, 0);
 	test_random(13, 0, 2);

@@ -419,10 +419,28 @@ static void test_marks(void)
 	profile_model_done(&model);
 }
 
+static void test_kernel(void)
+{
+	begin(PROFILE_BY_DEFAULT);
+	for (unsigned i = 0; i < 5; i++)
+		feed((struct ebt_event){.process = 1,
+					.domain = EBT_NO_DOMAIN,
+					.tid = 70,
+					.kind = EBT_SAMPLE,
+					.id = i % 2,
+					.pos = 10,
+					.arg = {i < 3}});
+	ok(model.samples == 5 && model.kernel == 3 && model.time_ns == 50 &&
+		   model.period_ns == 10 && model.ends[0] == 3 && model.ends[1] == 2,
+	   "samples in the kernel are counted, and how their stacks end");
+	profile_model_done(&model);
+}
+
 int main(void)
 {
 	if (session_new(&session) || enter_processes(session, 3))
 		return 1;
+	test_kernel();
 	test_places();
 	test_outside();
 	test_sections();
