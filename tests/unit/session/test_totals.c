@@ -6,6 +6,8 @@
 #include "format/fxt/fxt.h"
 #include "format/ndjson/ndjson.h"
 #include "format/perfetto/perfetto.h"
+#include "session/offcpu.h"
+#include "session/pause_counts.h"
 #include "session/session.h"
 #include "tests/tap.h"
 
@@ -150,8 +152,60 @@ static void test_summaries(void)
 	ok(writes(perfetto_new, &t, "unwatched_ns"), "so has Perfetto's");
 }
 
+/* Counts of pauses: what one does not know the sum does not know, in whatever order. */
+static void test_pause_counts(void)
+{
+	for (unsigned order = 0; order < 2; order++) {
+		struct pause_counts known, lacks, *a = order ? &lacks : &known,
+						  *b = order ? &known : &lacks;
+		for (unsigned i = 0; i < PAUSE_COUNTS; i++) {
+			known.count[i] = 10 + i;
+			lacks.count[i] = i % 2 ? PAUSE_UNKNOWN : 20;
+		}
+		pause_counts_add(a, b);
+		unsigned wrong = 0;
+		for (unsigned i = 0; i < PAUSE_COUNTS; i++)
+			wrong += a->count[i] != (i % 2 ? PAUSE_UNKNOWN : 30ull + i);
+		is(wrong, 0, "a sum with what is not known is not known");
+	}
+}
+
+/* Of who ran instead, the number or the name may be not known. */
+static void test_runner(void)
+{
+	static const struct {
+		uint32_t runner;
+		const char *comm;
+		uint16_t cpu, want;
+	} rows[] = {{7, "run", 3, 3},
+		    {0, "run", 3, 3},
+		    {7, "", 3, 3},
+		    {0, "", 3, EBT_NO_CPU},
+		    {7, "run", EBT_NO_CPU, EBT_NO_CPU}};
+	struct session *s;
+	if (session_new(&s))
+		abort();
+	for (unsigned i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		struct offcpu o = {
+			.end_ns = 9, .runner = rows[i].runner, .runner_cpu = rows[i].cpu};
+		struct ebt_event ev = {.ts = 9, .kind = EBT_OFFCPU};
+		struct offcpu back;
+		snprintf(o.runner_comm, sizeof(o.runner_comm), "%s", rows[i].comm);
+		if (offcpu_put(s, &ev, &o))
+			abort();
+		offcpu_get(s, &ev, &back);
+		ok(back.runner == o.runner && !strcmp(back.runner_comm, rows[i].comm) &&
+			   back.runner_cpu == rows[i].want,
+		   "thread %u '%s' ran on CPU %u", rows[i].runner, rows[i].comm, rows[i].cpu);
+		session_drop_event(s, &ev);
+	}
+	session_free(s);
+}
+
 int main(void)
 {
+	test_pause_counts();
+	test_runner();
 	test_sum();
 	test_pack();
 	test_json();

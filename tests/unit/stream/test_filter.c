@@ -404,6 +404,19 @@ static void test_threadless(void)
 		abort();
 	is(filter_threadless(filter), 0, "nobody misses a thread who has asked for none");
 	finish();
+	start(0);
+	struct ebt_event both[] = {{.ts = 1, .kind = EBT_BEGIN, .domain = 1},
+				   {.ts = 2, .kind = EBT_BEGIN, .domain = 2}};
+	for (unsigned i = 0; i < 2; i++)
+		if (session_put_blob(session, &both[i], "payload", 7))
+			abort();
+	if (filter_add_domain(filter, 2) || filter_events(filter, both, 2))
+		abort();
+	ok(out_count == 1 && out[0].flags & EBT_F_PAYLOAD && session_blob_bytes(session),
+	   "one that passes keeps its payload");
+	session_drop_event(session, &out[0]);
+	is(session_blob_bytes(session), 0, "and that of one that does not is given back");
+	finish();
 }
 
 int main(void)

@@ -458,6 +458,8 @@ static void test_ext(void)
 	REFUSED(phases, UINT32_MAX, -EBADMSG);
 	REFUSED(counters, 1025, -EBADMSG);
 	REFUSED(lifecycles, 0x80000000, -EBADMSG);
+	REFUSED(phases, 1025, -EBADMSG);
+	REFUSED(lifecycles, 1025, -EBADMSG);
 	REFUSED(size, 0, -EBADMSG);
 	REFUSED(size, sizeof(e) + 3 * EBT_RING_EXT_NAME_BYTES - 1, -EBADMSG);
 #undef REFUSED

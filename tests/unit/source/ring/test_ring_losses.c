@@ -33,6 +33,18 @@ static void test_losses(void)
 	ok(ev[3].process == 5 && ev[3].ts == 40, "none is before the one that was added before it");
 	is(ring_losses_read(&l, UINT64_MAX, ev, 64), 32, "and then the rest");
 	is(ev[31].process, 40, "to the last");
+	const struct ring_loss of_ring = {.process = 3,
+					  .since_ns = 5,
+					  .ts = 9,
+					  .events = 4,
+					  .words = 8,
+					  .is_of_ring = true,
+					  .domain = 2,
+					  .seq = 77};
+	ok(ring_losses_add(&l, &of_ring) && ring_losses_read(&l, 9, ev, 64) == 1 &&
+		   ev[0].domain == 2 && ev[0].seq == 77 && ev[0].flags & EBT_F_SEQ &&
+		   ev[0].arg[0] == 4 && ev[0].arg[1] == 8,
+	   "one of a ring has its domain, and the ordinal behind it");
 	ring_losses_done(&l);
 }
 
