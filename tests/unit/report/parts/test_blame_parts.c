@@ -95,90 +95,102 @@ static void test_names(void)
 
 /* What the kernel counts of a pause corrects the parts that intervals have. In microseconds:
  * those of the CPU, waiting, another domain and unknown, and the longest interval. */
+static const struct {
+	const char *name;
+	uint64_t had[4], longest, delay, voluntary, faults, want[5];
+} corrected[] = {
+	{"nothing is known",
+	 {50, 0, 0, 9},
+	 0,
+	 PAUSE_UNKNOWN,
+	 PAUSE_UNKNOWN,
+	 PAUSE_UNKNOWN,
+	 {50, 0, 0, 9, 0}},
+	{"a wait that no interval has was not on the CPU",
+	 {50, 0, 0, 0},
+	 0,
+	 7,
+	 0,
+	 PAUSE_UNKNOWN,
+	 {43, 7, 0, 0, 0}},
+	{"it was rather in what is not known",
+	 {50, 2, 0, 4},
+	 2,
+	 7,
+	 1,
+	 PAUSE_UNKNOWN,
+	 {49, 7, 0, 0, 0}},
+	{"one that intervals have is not counted again",
+	 {50, 9, 0, 0},
+	 9,
+	 7,
+	 1,
+	 PAUSE_UNKNOWN,
+	 {50, 9, 0, 0, 0}},
+	{"it may have been while another domain was waited for",
+	 {50, 0, 5, 0},
+	 0,
+	 7,
+	 0,
+	 PAUSE_UNKNOWN,
+	 {48, 2, 5, 0, 0}},
+	{"what is not known was on the CPU if it has never blocked, but for that",
+	 {10, 0, 5, 20},
+	 0,
+	 3,
+	 0,
+	 PAUSE_UNKNOWN,
+	 {27, 0, 5, 3, 0}},
+	{"a thread that has blocked, without an interval of that, did so some time",
+	 {50, 0, 0, 0},
+	 0,
+	 0,
+	 2,
+	 PAUSE_UNKNOWN,
+	 {0, 0, 0, 50, 0}},
+	{"but not if how often it has blocked is not known",
+	 {50, 0, 0, 0},
+	 0,
+	 0,
+	 PAUSE_UNKNOWN,
+	 PAUSE_UNKNOWN,
+	 {50, 0, 0, 0, 0}},
+	{"nor if there is one", {50, 0, 0, 0}, 1, 0, 2, PAUSE_UNKNOWN, {50, 0, 0, 0, 0}},
+	{"the time of faults is of the CPU's",
+	 {50, 0, 0, 0},
+	 0,
+	 PAUSE_UNKNOWN,
+	 PAUSE_UNKNOWN,
+	 8,
+	 {42, 0, 0, 0, 8}},
+	{"and not more than it had",
+	 {50, 0, 0, 0},
+	 0,
+	 PAUSE_UNKNOWN,
+	 PAUSE_UNKNOWN,
+	 80,
+	 {0, 0, 0, 0, 50}},
+};
+
 static void test_correct(void)
 {
-	const uint64_t no = PAUSE_UNKNOWN;
 	static const enum blame_part part[] = {BLAME_CPU, BLAME_WAIT, BLAME_DOMAIN, BLAME_UNKNOWN,
 					       BLAME_FAULT_CPU};
-	const struct {
-		const char *name;
-		uint64_t had[4], longest, delay, voluntary, faults, want[5];
-	} rows[] = {
-		{"nothing is known", {50, 0, 0, 9}, 0, no, no, no, {50, 0, 0, 9, 0}},
-		{"a wait that no interval has was not on the CPU",
-		 {50, 0, 0, 0},
-		 0,
-		 7,
-		 0,
-		 no,
-		 {43, 7, 0, 0, 0}},
-		{"it was rather in what is not known",
-		 {50, 2, 0, 4},
-		 2,
-		 7,
-		 1,
-		 no,
-		 {49, 7, 0, 0, 0}},
-		{"one that intervals have is not counted again",
-		 {50, 9, 0, 0},
-		 9,
-		 7,
-		 1,
-		 no,
-		 {50, 9, 0, 0, 0}},
-		{"it may have been while another domain was waited for",
-		 {50, 0, 5, 0},
-		 0,
-		 7,
-		 0,
-		 no,
-		 {48, 2, 5, 0, 0}},
-		{"what is not known was on the CPU if it has never blocked, but for that",
-		 {10, 0, 5, 20},
-		 0,
-		 3,
-		 0,
-		 no,
-		 {27, 0, 5, 3, 0}},
-		{"a thread that has blocked, without an interval of that, did so some time",
-		 {50, 0, 0, 0},
-		 0,
-		 0,
-		 2,
-		 no,
-		 {0, 0, 0, 50, 0}},
-		{"but not if how often it has blocked is not known",
-		 {50, 0, 0, 0},
-		 0,
-		 0,
-		 no,
-		 no,
-		 {50, 0, 0, 0, 0}},
-		{"nor if there is one", {50, 0, 0, 0}, 1, 0, 2, no, {50, 0, 0, 0, 0}},
-		{"the time of faults is of the CPU's",
-		 {50, 0, 0, 0},
-		 0,
-		 no,
-		 no,
-		 8,
-		 {42, 0, 0, 0, 8}},
-		{"and not more than it had", {50, 0, 0, 0}, 0, no, no, 80, {0, 0, 0, 0, 50}},
-	};
-	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
-		struct blame_split s = {.longest.ns = rows[i].longest};
+	for (size_t i = 0; i < sizeof(corrected) / sizeof(*corrected); i++) {
+		struct blame_split s = {.longest.ns = corrected[i].longest};
 		struct pause_counts u;
 		unsigned wrong = 0;
 		for (unsigned k = 0; k < PAUSE_COUNTS; k++)
 			u.count[k] = 0;
 		for (unsigned k = 0; k < 4; k++)
-			s.ns[part[k]] = rows[i].had[k];
-		u.count[PAUSE_RUN_DELAY] = rows[i].delay;
-		u.count[PAUSE_VOLUNTARY] = rows[i].voluntary;
-		u.count[PAUSE_FAULT_NS] = rows[i].faults;
+			s.ns[part[k]] = corrected[i].had[k];
+		u.count[PAUSE_RUN_DELAY] = corrected[i].delay;
+		u.count[PAUSE_VOLUNTARY] = corrected[i].voluntary;
+		u.count[PAUSE_FAULT_NS] = corrected[i].faults;
 		blame_split_correct(&s, &u);
 		for (unsigned k = 0; k < 5; k++)
-			wrong += s.ns[part[k]] != rows[i].want[k];
-		ok(!wrong, "%s", rows[i].name) ||
+			wrong += s.ns[part[k]] != corrected[i].want[k];
+		ok(!wrong, "%s", corrected[i].name) ||
 			(diag("cpu %d wait %d domain %d unknown %d faults %d", (int)s.ns[part[0]],
 			      (int)s.ns[part[1]], (int)s.ns[part[2]], (int)s.ns[part[3]],
 			      (int)s.ns[part[4]]),

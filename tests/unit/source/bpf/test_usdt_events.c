@@ -222,6 +222,10 @@ static void test_levels(void)
 	};
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
 		is_str(levels(rows[i].call), rows[i].want, rows[i].name);
+}
+
+static void test_most_levels(void)
+{
 	static struct call many[600];
 	uint32_t wrong = 0;
 	for (uint32_t i = 0; i < 300; i++) {
@@ -354,6 +358,7 @@ int main(void)
 	test_texts();
 	test_spans();
 	test_levels();
+	test_most_levels();
 	test_model();
 	test_specs();
 	test_end_of_run();
