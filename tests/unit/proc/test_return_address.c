@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* Which bytes are a call, and so make the address behind them one to return to; which ones return. */
+/* Which bytes are a call, so that the address behind is one to return to; which ones return. */
 #include "proc/return_address.h"
 #include "tests/tap.h"
 

@@ -82,7 +82,7 @@ static struct unwind_rule rule_at(void *ctx, uint64_t address, bool is_innermost
 	const struct c_stack_of *of = ctx;
 	struct unwind_rule rule =
 		code_frames_unwind(of->frames, of->map, of->pid, address, is_innermost);
-	/* OCaml with frame pointers has no rule of its own for what follows the pop of one. */
+	/* Compilers that keep frame pointers may have no rule for what follows the pop of one. */
 	bool has_frame = rule.kind == UNWIND_BY_SP && rule.cfa != -rule.pc;
 	if (is_innermost && has_frame && returns(of, address))
 		rule = (struct unwind_rule){.kind = UNWIND_BY_SP, .cfa = -rule.pc, .pc = rule.pc};
