@@ -11,7 +11,7 @@
 # How a test is run depends on its path (one.sh); one that takes longer than TEST_SECONDS fails. What
 # failed is said again at the end, with the lines that say why; so are the time of each part, from its
 # first test to its last, and the CPU time of its tests. It is compared with the record of what ran
-# before (ran.sh). Live tests that fail beside others, two at most, are run once more at the end with nothing beside
+# before (ran.sh). Live tests that fail beside others, three at most, are run once more at the end with nothing beside
 # them: what they wait for, others may have held up. One that holds then fails nothing, but what had failed is said. TAPS=DIR keeps there what each test said, a folder a
 # part, and DIR/times: a line a test, its part, begin, end and CPU time in seconds, and its path.
 # That ebtrace crashed, which the test may not have noticed, fails the run: the kernel has logged it.
@@ -54,11 +54,11 @@ run() {
     prove --timer --failures --comments -j "$jobs" -e tests/one.sh "$@" 2>&1 |
     tee "$work/$title" || { failures "$title" <"$work/$title" >"$work/failed: $title"; return 1; }
 }
-# again TITLE: whether what failed in it, two tests at most, succeeds with nothing beside it.
+# again TITLE: whether what failed in it, three tests at most, succeeds with nothing beside it.
 again() {
   local tests
   mapfile -t tests < <(sed -n '/^Test Summary Report/,$s/^\(tests[^ ]*\) .*(Wstat.*/\1/p' "$work/$1")
-  [ ${#tests[@]} -gt 0 ] && [ ${#tests[@]} -le 2 ] && run "$1, again" 1 "${tests[@]}" || return 1
+  [ ${#tests[@]} -gt 0 ] && [ ${#tests[@]} -le 3 ] && run "$1, again" 1 "${tests[@]}" || return 1
   mv "$work/failed: $1" "$work/held"
   rm -rf "$taps/$1, again" # no part of the record
 }
