@@ -37,5 +37,7 @@ is $? 0 "the run ends" || diag "$(cat "$TMP/err")"
 "$ebt" -q "$TMP/run.ebt" -o "$TMP/run.ndjson"
 jq -r 'select(.kind == "sample") | "\(.ts) \(.domain) \(.ends)"' "$TMP/run.ndjson" | sort -n >"$TMP/samples"
 ok "$(awk '$2 == 0 { n++ } END { print (n > 1000 ? 0 : 1) }' "$TMP/samples")" "a domain runs" || diag "$(wc -l <"$TMP/samples")"
-is "$(awk '$2 == 0 { seen = 1 } seen && $2 < 0' "$TMP/samples" | wc -l)" 0 "once known, it is known in all samples"
+# Its last samples may be of a process that ends, whose memory has gone.
+is "$(awk '$2 == 0 { known++; lost += unknown; unknown = 0 } known && $2 < 0 { unknown++ }
+	END { print lost + (unknown > known / 100 ? unknown : 0) }' "$TMP/samples")" 0 "once known, it is known in all samples"
 done_testing
