@@ -297,8 +297,7 @@ enum engine_end probing_begin(struct probing *p, const struct engine *e, bool re
 		.no_follow = !o->follow,
 		.inspect = inspect,
 		.memory = e->memory,
-		.hold = o->program != NULL && !o->pages &&
-			(!engine_profiles(o) || o->markers.count),
+		.hold = o->program != NULL && !o->pages,
 		.realtime = o->realtime && !o->nice,
 		.everyone = o->all,
 		.allocs = o->allocs != ALLOCS_NONE && engine_mode(o) != MODE_RING,
