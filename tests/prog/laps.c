@@ -16,7 +16,6 @@
  * The lengths of laps are random, so that no timer keeps step with them.
  */
 #include <ebtrace/probes.h>
-#include <pthread.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -66,8 +65,7 @@ static void *run(void *ctx)
 
 int main(int argc, char **argv)
 {
-	pthread_t thread[16];
-	unsigned threads = argc > 3 ? (unsigned)atoi(argv[3]) % 16 : 0;
+	unsigned threads = argc > 3 ? (unsigned)atoi(argv[3]) % (WORK_THREADS + 1) : 0;
 	if (argc < 3)
 		return 2;
 	seconds = atof(argv[1]);
@@ -75,11 +73,5 @@ int main(int argc, char **argv)
 	request = ebt_register("request", EBT_USER_SPAN);
 	reply = ebt_register("reply", EBT_USER_SPAN);
 	flush = ebt_register("flush", EBT_USER_SPAN);
-	for (unsigned i = 0; i < threads; i++)
-		if (pthread_create(&thread[i], NULL, run, (void *)(uintptr_t)(i + 2)))
-			return 1;
-	uint64_t x = (uint64_t)(uintptr_t)run((void *)1);
-	for (unsigned i = 0; i < threads; i++)
-		pthread_join(thread[i], NULL);
-	return x == 0;
+	return work_in_threads(threads, run) == 0;
 }

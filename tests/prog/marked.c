@@ -11,7 +11,6 @@
  *
  * The lengths of laps are random, so that no timer keeps step with them.
  */
-#include <pthread.h>
 #include <stdint.h>
 #include <stdlib.h>
 
@@ -63,14 +62,7 @@ static void *run(void *ctx)
 
 int main(int argc, char **argv)
 {
-	pthread_t thread[16];
-	unsigned threads = argc > 2 ? (unsigned)atoi(argv[2]) % 16 : 0;
+	unsigned threads = argc > 2 ? (unsigned)atoi(argv[2]) % (WORK_THREADS + 1) : 0;
 	seconds = argc > 1 ? atof(argv[1]) : 1;
-	for (unsigned i = 0; i < threads; i++)
-		if (pthread_create(&thread[i], NULL, run, (void *)(uintptr_t)(i + 2)))
-			return 1;
-	uint64_t x = (uint64_t)(uintptr_t)run((void *)1);
-	for (unsigned i = 0; i < threads; i++)
-		pthread_join(thread[i], NULL);
-	return x == 0;
+	return work_in_threads(threads, run) == 0;
 }

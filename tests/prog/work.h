@@ -3,6 +3,7 @@
 #ifndef TESTS_PROG_WORK_H
 #define TESTS_PROG_WORK_H
 
+#include <pthread.h>
 #include <stdint.h>
 #include <time.h>
 
@@ -32,5 +33,21 @@ static inline double cpu_seconds(void)
 			x = x * 6364136223846793005ull + 1442695040888963407ull + i; \
 		return x;                                                            \
 	}
+
+#define WORK_THREADS 15
+
+/* Runs it in this thread, with 1, and in `more` others (WORK_THREADS at most), with 2, 3 and so on.
+ * The result of this thread; 0: there are no threads. */
+static inline uint64_t work_in_threads(unsigned more, void *(*run)(void *ctx))
+{
+	pthread_t thread[WORK_THREADS];
+	for (unsigned i = 0; i < more; i++)
+		if (pthread_create(&thread[i], NULL, run, (void *)(uintptr_t)(i + 2)))
+			return 0;
+	uint64_t x = (uint64_t)(uintptr_t)run((void *)1);
+	for (unsigned i = 0; i < more; i++)
+		pthread_join(thread[i], NULL);
+	return x;
+}
 
 #endif

@@ -196,21 +196,34 @@ static void check_many(void)
 	unlink(cmd);
 }
 
+/*
+ * Reads what an assembler makes of a page of code, with label 1 on its last byte and 2 behind it,
+ * and of two notes, one for each value of \it: their bytes, and where the marker is. Returns the
+ * descriptor of the file, which has no path any more; *ret_err is that of notes_read().
+ */
+static int read_two_notes(const char *values, const char *bytes, const char *at, struct notes *ret,
+			  int *ret_err)
+{
+	char cmd[1024], path[128];
+	snprintf(path, sizeof(path), "%s/two", dir);
+	snprintf(cmd, sizeof(cmd),
+		 "printf '.text\\n.fill 4095,1,0x90\\n1: nop\\n2:\\n"
+		 ".section .note.stapsdt,\"\",%%%%note\\n.irp it,%s\\n"
+		 ".balign 4\\n.4byte 8, %s, 3\\n.asciz \"stapsdt\"\\n.8byte %s, 0, 0\\n"
+		 ".asciz \"p\"\\n.asciz \"m\"\\n.asciz \"\"\\n.balign 4\\n.endr\\n' | "
+		 "cc -shared -nostdlib -Wl,-z,separate-code -x assembler - -o %s 2>/dev/null",
+		 values, bytes, at, path);
+	int fd = system(cmd) ? -1 : open(path, O_RDONLY | O_CLOEXEC);
+	*ret_err = notes_read(fd, NULL, ret);
+	unlink(path);
+	return fd;
+}
+
 /* One marker on the last byte of the code, one behind it. */
 static void check_end_of_code(void)
 {
-	char cmd[1024], path[128];
-	snprintf(path, sizeof(path), "%s/end", dir);
-	snprintf(cmd, sizeof(cmd),
-		 "printf '.text\\n.fill 4095,1,0x90\\n1: nop\\n2:\\n"
-		 ".section .note.stapsdt,\"\",%%%%note\\n.irp at,1b,2b\\n"
-		 ".balign 4\\n.4byte 8, 29, 3\\n.asciz \"stapsdt\"\\n.8byte \\\\at, 0, 0\\n"
-		 ".asciz \"p\"\\n.asciz \"m\"\\n.asciz \"\"\\n.balign 4\\n.endr\\n' | "
-		 "cc -shared -nostdlib -Wl,-z,separate-code -x assembler - -o %s 2>/dev/null",
-		 path);
-	int fd = system(cmd) ? -1 : open(path, O_RDONLY | O_CLOEXEC);
 	struct notes n = {0};
-	int err = notes_read(fd, NULL, &n);
+	int err, fd = read_two_notes("1b,2b", "29", "\\\\it", &n, &err);
 	unsigned char last = 0;
 	ok(!err && n.sites == 1 && n.skipped == 1 &&
 		   pread(fd, &last, 1, (off_t)n.site[0].offset) == 1 && last == 0x90,
@@ -218,29 +231,17 @@ static void check_end_of_code(void)
 		(diag("%d, %u sites, %u skipped", err, n.sites, n.skipped), 0);
 	notes_done(&n);
 	close(fd);
-	unlink(path);
 }
 
 /* A note that says it is longer than all that follows, behind a good one. */
 static void check_cut_note(void)
 {
-	char cmd[1024], path[128];
-	snprintf(path, sizeof(path), "%s/cut", dir);
-	snprintf(cmd, sizeof(cmd),
-		 "printf '.text\\n.fill 4095,1,0x90\\n1: nop\\n2:\\n"
-		 ".section .note.stapsdt,\"\",%%%%note\\n.irp bytes,29,30000\\n"
-		 ".balign 4\\n.4byte 8, \\\\bytes, 3\\n.asciz \"stapsdt\"\\n.8byte 1b, 0, 0\\n"
-		 ".asciz \"p\"\\n.asciz \"m\"\\n.asciz \"\"\\n.balign 4\\n.endr\\n' | "
-		 "cc -shared -nostdlib -Wl,-z,separate-code -x assembler - -o %s 2>/dev/null",
-		 path);
-	int fd = system(cmd) ? -1 : open(path, O_RDONLY | O_CLOEXEC);
 	struct notes n = {0};
-	int err = notes_read(fd, NULL, &n);
+	int err, fd = read_two_notes("29,30000", "\\\\it", "1b", &n, &err);
 	ok(!err && n.sites == 1 && n.skipped == 1, "a note that is cut is left out, and counted") ||
 		(diag("%d, %u sites, %u skipped", err, n.sites, n.skipped), 0);
 	notes_done(&n);
 	close(fd);
-	unlink(path);
 }
 
 /* Each note is searched in all segments, of which a file may have 256. */

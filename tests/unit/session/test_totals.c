@@ -170,7 +170,7 @@ static void test_pause_counts(void)
 	}
 }
 
-/* Of who ran instead, the number or the name may be not known. */
+/* The thread that ran instead may have no known number, or no known name. */
 static void test_runner(void)
 {
 	static const struct {

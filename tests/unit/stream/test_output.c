@@ -193,8 +193,8 @@ static void test_errors(void)
 	   "one that takes nothing more is told of");
 }
 
-/* What is lost, by whom it is told of, and what is told: the longest of what ebtrace was busy
- * with. */
+/* By where events were lost: the line that says so. Its cause is what ebtrace was busy with for the
+ * longest time. */
 static void test_report_limit(void)
 {
 	static const struct {

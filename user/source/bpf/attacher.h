@@ -145,8 +145,8 @@ bool attacher_has_reported(struct attach_env *env, const struct maps_entry *map)
 /* The same of one kind of report. */
 bool attacher_has_reported_of(struct attach_env *env, const struct maps_entry *map,
 			      const char *what);
-/* From now on hits of a shared link, whose plan has this key, are counted where the process is not
- * traced. 0 or -errno. */
+/* From now on hits of a shared link in processes that are not traced are counted. key: that of the
+ * link's plan. 0 or -errno. */
 int attacher_count_foreign(struct attach_env *env, uint32_t key);
 
 #endif

@@ -597,6 +597,19 @@ static int begin_pages_of_child(struct bpf_traced *t, struct bpf_process *child,
 			       EBT_PAGE_FORK);
 }
 
+/* parent: NULL: not known. */
+static void report_birth(const struct bpf_traced *t, pid_t pid, const struct bpf_process *parent,
+			 uint64_t ts)
+{
+	if (t->opt.report)
+		t->opt.report(t->opt.ctx,
+			      &(struct process_event){.kind = PROCESS_BORN,
+						      .pid = pid,
+						      .parent = parent ? parent->pid : 0,
+						      .ts = ts,
+						      .by_bpf = true});
+}
+
 void bpf_traced_add_child(struct bpf_traced *t, pid_t pid, uint32_t slot,
 			  const struct bpf_birth *birth, uint64_t now_ns)
 {
@@ -627,7 +640,7 @@ void bpf_traced_add_child(struct bpf_traced *t, pid_t pid, uint32_t slot,
 		keep_error(t, begin_pages_of_child(t, proc, birth));
 	if (birth->ts)
 		bpf_traced_fork(t, proc, parent, birth->ts);
-	bpf_traced_report_birth(t, pid, parent ? parent->pid : 0, birth->ts);
+	report_birth(t, pid, parent, birth->ts);
 }
 
 /* ---- the end of the run ---- */

@@ -202,18 +202,6 @@ static inline void bpf_traced_report(const struct bpf_traced *t, pid_t pid,
 				      .kind = kind, .pid = pid, .ts = ts, .by_bpf = true});
 }
 
-/* parent: 0: not known. */
-static inline void bpf_traced_report_birth(const struct bpf_traced *t, pid_t pid, pid_t parent,
-					   uint64_t ts)
-{
-	if (t->opt.report)
-		t->opt.report(t->opt.ctx, &(struct process_event){.kind = PROCESS_BORN,
-								  .pid = pid,
-								  .parent = parent,
-								  .ts = ts,
-								  .by_bpf = true});
-}
-
 /* Attaches to what is new among the process's mappings, as they were at read_ns. The number of new
  * sites, or -errno. */
 int bpf_traced_scan(struct bpf_traced *t, struct bpf_process *proc, const struct maps_list *maps,

@@ -605,7 +605,7 @@ static void test_triggers(void)
 	   "of several triggers the first one is told, and how many there are");
 }
 
-/* Flips a bit of the last block's body, of which `start` is the head. */
+/* Flips a bit of the last block's body, which is behind its head, `start`. */
 static void spoil(size_t start)
 {
 	file[start + CAPTURE_BLOCK_BYTES + 2] ^= 1;

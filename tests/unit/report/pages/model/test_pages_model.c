@@ -399,7 +399,7 @@ static void page_event(struct pages_model *m, uint8_t what, uint64_t page, uint6
 		abort();
 }
 
-/* Runs that are alive, of which some fill whole chunks: as many as they were allocated. */
+/* Runs that are alive are as many as were allocated, also where they fill whole chunks. */
 static void test_alive(void)
 {
 	struct pages_model m;
