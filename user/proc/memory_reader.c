@@ -12,7 +12,9 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/sysmacros.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -81,6 +83,7 @@ union control {
 struct memory_reader {
 	int fd; /* -1: there is no worker */
 	pid_t worker;
+	int own_dir; /* -1: none */
 	uint64_t maps_reads, opens;
 	unsigned given_up;
 	pid_t first_pid, last_pid; /* the processes of reads that were given up */
@@ -94,8 +97,14 @@ struct memory_reader *memory_reader_new(void)
 {
 	struct memory_reader *r = calloc(1, sizeof(*r));
 	if (r)
-		r->fd = -1;
+		r->fd = r->own_dir = -1;
 	return r;
+}
+
+void memory_reader_own_dir(struct memory_reader *r, int dir)
+{
+	if (r)
+		r->own_dir = dir;
 }
 
 /* What can be read before an error counts. */
@@ -654,9 +663,28 @@ int memory_reader_pages(struct memory_reader *r, pid_t pid, int dir, bool plain,
 	return err || !faccessat(dir, "stat", F_OK, 0) ? err : -ESRCH;
 }
 
+/* Opens the mapping's file if it is in our directory; -1: it is not. */
+static int open_own(const struct memory_reader *r, const struct maps_entry *e)
+{
+	const char *slash = strrchr(e->path, '/');
+	struct stat st;
+	int fd = r->own_dir < 0 || !slash || !slash[1]
+			 ? -1
+			 : file_open(r->own_dir, slash + 1, O_NOFOLLOW);
+	if (fd < 0)
+		return -1;
+	if (!fstat(fd, &st) && S_ISREG(st.st_mode) && st.st_ino == e->inode &&
+	    major(st.st_dev) == e->dev_major && minor(st.st_dev) == e->dev_minor)
+		return fd;
+	close(fd);
+	return -1;
+}
+
 int memory_reader_open(struct memory_reader *r, pid_t pid, const struct maps_entry *e)
 {
-	int fd;
+	int fd = r ? open_own(r, e) : -1;
+	if (fd >= 0)
+		return fd;
 	size_t path = strlen(e->path) + 1;
 	struct request q = {
 		.pid = pid, .asked = ASKED_FILE, .mapping = *e, .path_bytes = (uint32_t)path};

@@ -21,6 +21,10 @@ struct memory_reader;
 
 /* NULL: no memory. The worker is started by the first read. */
 struct memory_reader *memory_reader_new(void);
+/* Files that are mapped from this directory, which is ours on a file system of the kernel's, are
+ * opened without the worker. dir: its descriptor, which outlives the reader's last open; -1: none.
+ * r: NULL is allowed. */
+void memory_reader_own_dir(struct memory_reader *r, int dir);
 void memory_reader_free(struct memory_reader *r); /* NULL is allowed */
 
 /*

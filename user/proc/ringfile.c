@@ -273,7 +273,9 @@ int ringfile_is_of(struct memory_reader *memory, pid_t pid, const struct stat *f
 			   .reason = reason,
 			   .owner = file->st_uid,
 			   .has_owner = true};
-	int err = memory_reader_maps(memory, pid, MAPS_TRACED, compare_mapping, &s);
+	int err = process_has_ended(pid)
+			  ? 0
+			  : memory_reader_maps(memory, pid, MAPS_TRACED, compare_mapping, &s);
 	err = err < 0 ? err : s.err;
 	bool unread = err == -EMFILE || err == -ENFILE || err == -ENOMEM;
 	return s.n ? 1 : unread ? err : 0;

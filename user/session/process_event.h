@@ -37,6 +37,7 @@ struct process_event {
 	bool by_bpf;  /* BPF programs report it: they see the process already, or to its end */
 	bool named;   /* PROCESS_BORN: by the user */
 	bool is_old;  /* PROCESS_BORN: it was there before the run */
+	bool covered; /* PROCESS_BORN: all that its parent has mapped is probed in it already */
 	pid_t parent; /* PROCESS_BORN */
 	/* Of published events: */
 	struct traced_process *process; /* NULL: it is not traced, or there is no record of it */

@@ -373,6 +373,7 @@ static enum engine_end start_program(struct live *t)
 	}
 	if (*t->program.dir)
 		ring_files_directory(t->files, t->program.dir, t->program.own.fd >= 0);
+	memory_reader_own_dir(t->engine->memory, t->program.own.fd);
 	err = trace_named(t, t->program.pid);
 	if (err) {
 		messages_error(r, "cannot follow '%s': %s", argv[0], strerror(-err));

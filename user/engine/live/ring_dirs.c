@@ -67,10 +67,13 @@ static bool lies_in(const char *ring, const char *dir)
 	       (len == n || (*dir != '/' && ring[n - len - 1] == '/'));
 }
 
-bool ring_dirs_requested(struct memory_reader *memory, pid_t pid, const char *ring, const char *dir)
+bool ring_dirs_requested(const struct ring_dirs *r, const struct ring_dir *held,
+			 struct memory_reader *memory, pid_t pid, const char *ring, const char *dir)
 {
 	char value[PATH_MAX];
 	const struct language *l;
+	if (held && held == r->own)
+		return true;
 	for (unsigned at = 0; (l = languages_next_ring(&at));) {
 		ssize_t n = memory_reader_getenv(memory, pid, l->ring->dir, value, sizeof(value));
 		if (n < 0 && n != -ENOENT && n != -ESRCH)
@@ -100,9 +103,26 @@ static struct ring_dir *hold(struct ring_dirs *r, int fd)
 	return dir;
 }
 
+/* True if the file of the ring's name in the directory is the ring. */
+static bool has_ring(const struct ring_dir *dir, const struct ringfile *ring)
+{
+	const char *slash = strrchr(ring->path, '/');
+	struct stat named, st;
+	return slash && !fstatat(dir->fd, slash + 1, &named, AT_SYMLINK_NOFOLLOW) &&
+	       !fstat(ring->fd, &st) && named.st_dev == st.st_dev && named.st_ino == st.st_ino;
+}
+
 struct ring_dir *ring_dirs_hold(struct ring_dirs *r, pid_t pid, const struct ringfile *ring)
 {
-	return hold(r, open_dir_of(pid, ring));
+	if (!r->own || !has_ring(r->own, ring))
+		return hold(r, open_dir_of(pid, ring));
+	r->own->holds++;
+	return r->own;
+}
+
+void ring_dirs_own(struct ring_dirs *r, const char *path)
+{
+	r->own = ring_dirs_hold_path(r, path);
 }
 
 struct ring_dir *ring_dirs_hold_path(struct ring_dirs *r, const char *path)

@@ -26,13 +26,19 @@ bool ring_dirs_default(unsigned i, char *ret);
 /* All zero is a valid set. */
 struct ring_dirs {
 	PTRMAP(struct ring_dir) by_file; /* by hash_file() */
+	struct ring_dir *own;		 /* NULL: none */
 };
+
+/* All rings in this directory are there because of ebtrace. */
+void ring_dirs_own(struct ring_dirs *r, const char *path);
 
 /*
  * True if a ring of a live process is there because ebtrace set `dir` as the directory of its
- * rings. False if the ring lies in a directory that the process has set itself since then.
+ * rings. False if the ring lies in a directory that the process has set itself since then. held:
+ * the ring's directory, or NULL.
  */
-bool ring_dirs_requested(struct memory_reader *memory, pid_t pid, const char *ring,
+bool ring_dirs_requested(const struct ring_dirs *r, const struct ring_dir *held,
+			 struct memory_reader *memory, pid_t pid, const char *ring,
 			 const char *dir);
 
 /* Holds the directory of a ring that a live process has mapped; or, if that cannot be opened,

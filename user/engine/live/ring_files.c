@@ -25,10 +25,8 @@
 #include "runtime/inspect.h"
 #include "session/versions.h"
 
-/*
- * Reports what keeps the rings of a process from being read as they were written: once for each
- * process. It changes nothing.
- */
+/* Reports what keeps the rings of a process from being read as they were written, once for each
+ * process, and changes nothing. */
 
 /* The n rings, RINGFILE_MAX at most, were found open in the process. */
 static void ring_warnings_report(const struct messages *r, struct traced_process *p,
@@ -177,12 +175,12 @@ static void read_again(struct ring_files *r, pid_t pid)
 /* That of the program that it runs now may have been found since then. */
 static void ring_announced(struct ring_files *r, const struct process_event *change)
 {
-	if (change->kind == PROCESS_RING_NEEDED)
-		expect(r, change->process, change->ts);
-	else if (engine_watermarks(r->engine->options))
-		expect(r, change->process, 0);
-	if (change->process &&
-	    (!change->process->opened_ns || change->process->opened_ns < change->ts))
+	struct traced_process *p = change->process;
+	bool needed = change->kind == PROCESS_RING_NEEDED;
+	bool alone = needed || engine_watermarks(r->engine->options);
+	if (alone)
+		expect(r, p, needed ? change->ts : 0);
+	if (p && (!p->opened_ns || p->opened_ns < change->ts) && (alone || !traced_rests(p)))
 		read_again(r, change->pid);
 }
 
@@ -221,6 +219,8 @@ void ring_files_program_runs(struct ring_files *r, pid_t pid, const char *name)
 void ring_files_directory(struct ring_files *r, const char *dir, bool own)
 {
 	inbox_open(&r->inbox, dir, own);
+	if (own)
+		ring_dirs_own(&r->dirs, dir);
 }
 
 /* One that ended before it was inspected most likely had the clock of the others. */
@@ -326,9 +326,9 @@ static int add_mapped(struct ring_files *r, struct traced_process *p, const stru
 		close(found->fd);
 		return 0;
 	}
-	k->requested = *r->inbox.path &&
-		       ring_dirs_requested(r->engine->memory, p->pid, found->path, r->inbox.path);
 	k->dir = ring_dirs_hold(&r->dirs, p->pid, found);
+	k->requested = *r->inbox.path && ring_dirs_requested(&r->dirs, k->dir, r->engine->memory,
+							     p->pid, found->path, r->inbox.path);
 	ring_births_watch(&r->births, ring_dirs_fd(k->dir));
 	const char *slash = strrchr(found->path, '/');
 	k->name = strdup(slash ? slash + 1 : found->path); /* without memory it is not removed */
@@ -398,9 +398,8 @@ static int process_mapped(struct ring_files *r, struct traced_process *p,
 
 static int process_found(struct ring_files *r, pid_t pid, pid_t parent)
 {
-	return traced_report(
-		r->traced,
-		&(struct process_event){.kind = PROCESS_BORN, .pid = pid, .parent = parent});
+	const struct process_event born = {.kind = PROCESS_BORN, .pid = pid, .parent = parent};
+	return traced_report(r->traced, &born);
 }
 
 /* 0: it is traced from now on, or gone; 1: it is not of our run; -errno. Of one that ends

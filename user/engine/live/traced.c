@@ -162,6 +162,9 @@ static void traced_usage_end(struct traced_usage *a, struct session *s, bool kno
  * in its first milliseconds. */
 #define EARLY_NS    1000000ull
 #define EARLY_READS 5
+/* A child in which all is probed from its first moment has nothing new but its own ring, which a
+ * reader need not find at once: many end before they are read. */
+#define COVERED_NS 8000000ull
 /* A process may map a file and unmap as much: its mappings are read in this period at least, or,
  * among many processes, in a longer one. */
 #define UNSEEN_NS	      1000000000ull
@@ -294,6 +297,11 @@ bool traced_runs(const struct traced_process *p)
 	return !process_pidfd_has_ended(p->watch.fd);
 }
 
+bool traced_rests(const struct traced_process *p)
+{
+	return now_ns() < p->reads.rests_ns;
+}
+
 /* Once: its descriptor stays readable. The scan notices the end, in its place among all others. */
 static int on_end(void *ctx)
 {
@@ -375,7 +383,9 @@ static int add(struct traced *t, const struct process_event *born)
 	p->inherits_none = parent && (parent->has_none || parent->inherits_none);
 	p->process = p->usage.process;
 	t->running[t->count++] = p;
-	t->due_ns = 0;
+	if (change.covered)
+		p->reads.due_ns = p->reads.rests_ns = p->reads.since_ns + COVERED_NS;
+	t->due_ns = p->reads.due_ns < t->due_ns ? p->reads.due_ns : t->due_ns;
 	change.process = p;
 	return publish(t, &change);
 }
@@ -530,6 +540,8 @@ static bool may_have_changed(struct traced_process *p, bool is_due, uint64_t now
 	struct traced_reads *r = &p->reads;
 	uint64_t vm_bytes;
 	const struct traced *t = p->traced;
+	if (now < r->rests_ns && !r->again)
+		return false;
 	uint64_t unseen_ns = t->frugal ? UNSEEN_FRUGAL_NS + t->count * UNSEEN_FRUGAL_EACH_NS
 				       : UNSEEN_NS + t->count * UNSEEN_EACH_NS;
 	bool unseen = now - r->last_ns > unseen_ns;
@@ -537,6 +549,8 @@ static bool may_have_changed(struct traced_process *p, bool is_due, uint64_t now
 		      (is_due || now - r->last_ns > OTHERS_EACH_NS);
 	if (read_size(p, &vm_bytes, &r->threads))
 		return r->again;
+	if (!vm_bytes) /* it is ending */
+		return false;
 	bool other_size = vm_bytes != r->vm_bytes;
 	r->vm_bytes = vm_bytes;
 	return !r->last_ns || (r->again && is_due) || unseen || others || other_size;
@@ -708,6 +722,7 @@ void traced_read_usage_soon(struct traced *t)
 static void read_for_some_time(struct traced_process *p)
 {
 	p->reads.since_ns = now_ns();
+	p->reads.rests_ns = 0;
 	p->reads.early = 0;
 	p->has_none = p->inherits_none = false;
 	read_again(p);

@@ -46,6 +46,7 @@ struct traced;
 /* When the mappings of a process are read. */
 struct traced_reads {
 	uint64_t since_ns;  /* it is new, or has called exec */
+	uint64_t rests_ns;  /* until then none is needed, unless it is asked for */
 	uint64_t due_ns;    /* the next early read; UINT64_MAX: none */
 	unsigned early;	    /* early reads so far */
 	uint64_t last_ns;   /* 0: never since then */
@@ -109,6 +110,8 @@ struct traced_process *traced_find(const struct traced *t, pid_t pid);
  * traced any more.
  */
 int traced_signal(const struct processes *ps, uint32_t process, uint32_t number, int signal);
+/* True if it is read in a while, and has nothing until then that is not seen otherwise. */
+bool traced_rests(const struct traced_process *p);
 /* True if the process runs, as the kernel has it. */
 bool traced_runs(const struct traced_process *p);
 

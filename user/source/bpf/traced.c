@@ -456,6 +456,7 @@ void bpf_traced_exec(struct bpf_traced *t, struct bpf_process *proc, uint64_t ts
 	forget_path(proc);
 	proc->exe_path = program->path ? strdup(program->path) : NULL;
 	proc->parent = EBT_NO_SLOT;
+	proc->covered = false;
 	make_young(t, proc);
 	bpf_files_exec(&t->by, &proc->files, ts);
 }
@@ -598,16 +599,32 @@ static int begin_pages_of_child(struct bpf_traced *t, struct bpf_process *child,
 }
 
 /* parent: NULL: not known. */
-static void report_birth(const struct bpf_traced *t, pid_t pid, const struct bpf_process *parent,
-			 uint64_t ts)
+static void report_birth(const struct bpf_traced *t, const struct bpf_process *proc,
+			 const struct bpf_process *parent, uint64_t ts)
 {
 	if (t->opt.report)
 		t->opt.report(t->opt.ctx,
 			      &(struct process_event){.kind = PROCESS_BORN,
-						      .pid = pid,
+						      .pid = proc->pid,
 						      .parent = parent ? parent->pid : 0,
 						      .ts = ts,
-						      .by_bpf = true});
+						      .by_bpf = true,
+						      .covered = proc->covered});
+}
+
+/* Whether shared links probe in a child what its parent has mapped. Of programs of ours, in which
+ * files of rings stay when their processes end. */
+static bool is_covered(const struct bpf_traced *t, const struct bpf_process *child,
+		       const struct bpf_process *parent)
+{
+	if (!t->holder || !parent)
+		return false;
+	if (parent->pending)
+		return parent->covered;
+	bool has_any = false;
+	for (unsigned k = 0; k < ATTACHERS; k++)
+		has_any |= parent->files.attached[k] > 0;
+	return has_any && !had_probes(t, child);
 }
 
 void bpf_traced_add_child(struct bpf_traced *t, pid_t pid, uint32_t slot,
@@ -640,7 +657,8 @@ void bpf_traced_add_child(struct bpf_traced *t, pid_t pid, uint32_t slot,
 		keep_error(t, begin_pages_of_child(t, proc, birth));
 	if (birth->ts)
 		bpf_traced_fork(t, proc, parent, birth->ts);
-	report_birth(t, pid, parent, birth->ts);
+	proc->covered = birth->ts && is_covered(t, proc, parent);
+	report_birth(t, proc, parent, birth->ts);
 }
 
 /* ---- the end of the run ---- */

@@ -76,6 +76,7 @@ struct bpf_process {
 	bool young;   /* among the young ones of bpf_traced */
 	bool pending; /* its mappings have not been read since it was born, or called exec */
 	bool held;    /* by exec_holder_hold() */
+	bool covered; /* shared links probe all of it since its birth, and it keeps its rings */
 	struct bpf_files files;
 	struct alloc_process allocs;
 	struct page_user pages;
