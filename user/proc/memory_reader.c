@@ -523,7 +523,7 @@ ssize_t memory_reader_getenv(struct memory_reader *r, pid_t pid, const char *nam
 	int err = load(r, pid, "environ", ENVIRON_FIRST, ENVIRON_MAX, &block, &len);
 	if (err)
 		return err;
-	ssize_t found = -ENOENT;
+	ssize_t found = len ? -ENOENT : -ENODATA;
 	for (const char *at = block; found < 0 && at < block + len; at += strlen(at) + 1) {
 		if (strncmp(at, name, name_len) || at[name_len] != '=' || !at[name_len + 1])
 			continue;

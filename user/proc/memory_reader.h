@@ -37,7 +37,8 @@ ssize_t memory_reader_read(struct memory_reader *r, pid_t pid, const char *name,
 
 /*
  * Reads a variable of the environment with which a process was started. Returns the length of its
- * value and writes at most cap - 1 bytes and a NUL; -ENOENT: not set, or empty; -errno.
+ * value and writes at most cap - 1 bytes and a NUL; -ENOENT: not set, or empty; -ENODATA: there is
+ * no variable, as in a process that ends or calls exec; -errno.
  */
 ssize_t memory_reader_getenv(struct memory_reader *r, pid_t pid, const char *name, char *ret,
 			     size_t cap);

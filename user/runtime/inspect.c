@@ -2,6 +2,7 @@
 #include "runtime/inspect.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,6 +13,7 @@
 
 #include "base/array.h"
 #include "base/clock.h"
+#include "base/file.h"
 #include "base/hash.h"
 #include "base/map.h"
 #include "base/regular.h"
@@ -36,9 +38,19 @@
  * and files without a result are inspected again. */
 #define MAX_KNOWN 16384
 
+/* Files that are kept open: a program, and its libraries. */
+#define KEPT	16
+#define KEPT_NS 10000000000ull /* without use */
+
 struct known {
 	uint64_t dev, inode, ctime_s, ctime_ns, size;
 	struct runtime_file file;
+};
+
+/* While it is open no other file has its number. */
+struct kept {
+	uint64_t dev, inode, used_ns;
+	int fd; /* valid if used_ns is not 0 */
 };
 
 struct inspect {
@@ -47,6 +59,7 @@ struct inspect {
 	uint64_t inspected; /* files, in all */
 	struct map index;   /* by a hash of the identity of a file */
 	struct map newest;  /* of each device and inode, by a hash of these */
+	struct kept kept[KEPT];
 	struct memory_reader *memory;
 	const struct marker_requests *asked; /* NULL: none */
 	struct marker_names_seen names;	     /* of files, where some are asked for */
@@ -76,15 +89,71 @@ unsigned inspect_marker_names(const struct inspect *in, char *ret, size_t bytes)
 	return in && in->asked ? marker_names_text(&in->names, in->asked, ret, bytes) : 0;
 }
 
-int inspect_open(const struct inspect *in, pid_t pid, const struct maps_entry *e)
+static void let_go(struct kept *k)
 {
-	return memory_reader_open(in ? in->memory : NULL, pid, e);
+	if (k->used_ns)
+		close(k->fd);
+	*k = (struct kept){0};
+}
+
+/* Closes what was not used for a while. NULL: the file is not kept. */
+static struct kept *find_kept(struct inspect *in, uint64_t dev, uint64_t inode, uint64_t now)
+{
+	struct kept *found = NULL;
+	for (struct kept *k = in->kept; k < in->kept + KEPT; k++)
+		if (k->used_ns && k->dev == dev && k->inode == inode)
+			found = k;
+		else if (k->used_ns + KEPT_NS < now)
+			let_go(k);
+	return found;
+}
+
+/* In place of the one that was used longest ago; but on some file systems the numbers of a mapping
+ * are not those of its file. */
+static void keep_open(struct inspect *in, const struct kept *file)
+{
+	struct kept *oldest = in->kept;
+	struct stat st;
+	bool has = !fstat(file->fd, &st) && st.st_dev == file->dev && st.st_ino == file->inode;
+	int fd = has ? fcntl(file->fd, F_DUPFD_CLOEXEC, 0) : -1;
+	if (fd >= 0 && file_is_last(fd)) {
+		close(fd);
+		fd = -1;
+	}
+	if (fd < 0)
+		return;
+	for (struct kept *k = in->kept + 1; k < in->kept + KEPT; k++)
+		if (k->used_ns < oldest->used_ns)
+			oldest = k;
+	let_go(oldest);
+	*oldest = *file;
+	oldest->fd = fd;
+}
+
+int inspect_open(struct inspect *in, pid_t pid, const struct maps_entry *e)
+{
+	if (!in)
+		return memory_reader_open(NULL, pid, e);
+	struct kept file = {
+		.dev = makedev(e->dev_major, e->dev_minor), .inode = e->inode, .used_ns = now_ns()};
+	struct kept *kept = find_kept(in, file.dev, file.inode, file.used_ns);
+	if (kept) {
+		kept->used_ns = file.used_ns;
+		file.fd = fcntl(kept->fd, F_DUPFD_CLOEXEC, 0);
+		return file.fd < 0 ? -errno : file.fd;
+	}
+	file.fd = memory_reader_open(in->memory, pid, e);
+	if (file.fd >= 0)
+		keep_open(in, &file);
+	return file.fd;
 }
 
 void inspect_free(struct inspect *in)
 {
 	if (!in)
 		return;
+	for (unsigned i = 0; i < KEPT; i++)
+		let_go(&in->kept[i]);
 	free(in->file);
 	map_done(&in->index);
 	map_done(&in->newest);
@@ -242,11 +311,24 @@ int inspect_file(struct inspect *in, int fd, struct inspect_budget *b, struct ru
 	return 0;
 }
 
-int inspect_has_probes(const struct inspect *in, uint64_t dev, uint64_t inode, bool allocs)
+/* NULL: not known. */
+static const struct known *find_newest(const struct inspect *in, uint64_t dev, uint64_t inode)
 {
 	const uint64_t *at = in ? map_get(&in->newest, hash_file(dev, inode)) : NULL;
 	const struct known *k = at ? &in->file[*at] : NULL;
-	if (!k || k->inode != inode || k->dev != dev)
+	return k && k->inode == inode && k->dev == dev ? k : NULL;
+}
+
+struct runtime_version inspect_found(const struct inspect *in, uint64_t dev, uint64_t inode)
+{
+	const struct known *k = find_newest(in, dev, inode);
+	return k ? k->file.runtime : (struct runtime_version){0};
+}
+
+int inspect_has_probes(const struct inspect *in, uint64_t dev, uint64_t inode, bool allocs)
+{
+	const struct known *k = find_newest(in, dev, inode);
+	if (!k)
 		return -ENOENT;
 	return k->file.markers || (allocs && k->file.alloc_markers) || k->file.asked.sites ||
 	       k->file.runtime.language;

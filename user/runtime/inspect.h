@@ -33,8 +33,9 @@ void inspect_read_by(struct inspect *in, struct memory_reader *memory);
 void inspect_ask(struct inspect *in, const struct marker_requests *asked);
 /* Where markers are asked for: those of the inspected files, as marker_names_text() has them. */
 unsigned inspect_marker_names(const struct inspect *in, char *ret, size_t bytes);
-/* Opens the file of a mapping, as memory_reader_open() does. */
-int inspect_open(const struct inspect *in, pid_t pid, const struct maps_entry *e);
+/* Opens the file of a mapping, as memory_reader_open() does. The last few are kept open for the next
+ * process that maps them, for a while; a descriptor of such a file shares its offset with others. */
+int inspect_open(struct inspect *in, pid_t pid, const struct maps_entry *e);
 
 /* The rest of the budget of one process. */
 struct inspect_budget {
@@ -52,6 +53,8 @@ int inspect_peek(const struct inspect *in, int fd, struct runtime_file *ret);
 /* 1 if the newest inspected file with this device and inode has markers or a runtime, else 0;
  * -ENOENT: none was inspected. allocs: markers of sampled allocations are some, too. */
 int inspect_has_probes(const struct inspect *in, uint64_t dev, uint64_t inode, bool allocs);
+/* The runtime in the newest inspected file with this device and inode; zeroes: none found. */
+struct runtime_version inspect_found(const struct inspect *in, uint64_t dev, uint64_t inode);
 /*
  * Inspects the file at a path if it has this device and inode, for the two functions above: of a
  * program that has ended only the path may be left. 0 or -errno; -ESTALE: another file, or one that

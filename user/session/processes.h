@@ -92,6 +92,7 @@ struct process {
 	struct traced_process *traced;
 	/* What source/bpf/bpf keeps of it while it traces it; NULL: it does not. The source's. */
 	struct bpf_process *in_bpf;
+	struct runtime_version in_program; /* of its runtime; zeroes: not known */
 
 	/* Set by sources, shown by reports; empty: not known yet. */
 	char producer[64]; /* "ebtrace-probes 1.0" */

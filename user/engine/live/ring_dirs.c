@@ -76,7 +76,7 @@ bool ring_dirs_requested(const struct ring_dirs *r, const struct ring_dir *held,
 		return true;
 	for (unsigned at = 0; (l = languages_next_ring(&at));) {
 		ssize_t n = memory_reader_getenv(memory, pid, l->ring->dir, value, sizeof(value));
-		if (n < 0 && n != -ENOENT && n != -ESRCH)
+		if (n < 0 && n != -ENOENT && n != -ENODATA && n != -ESRCH)
 			return false;
 		if (n > 0 && strcmp(value, dir) && lies_in(ring, value))
 			return false;

@@ -236,6 +236,14 @@ static void learn_clock(struct ring_files *r, uint32_t process, const struct tra
 		entry->clock_ahead_ns = r->clock_ahead_ns;
 }
 
+/* The newest process with this pid; NULL: none is known. */
+static const struct process *process_of(const struct ring_files *r, pid_t pid)
+{
+	const struct processes *ps = &r->engine->session->processes;
+	uint32_t index = processes_find(ps, (uint32_t)pid);
+	return index ? processes_at(ps, index) : NULL;
+}
+
 /* Opens a ring file for reading as a source; takes the descriptor. p: its process, if that runs.
  * -EAGAIN: it is to be opened later. */
 static int open_ring(struct ring_files *r, int fd, const char *name, struct traced_process *p,
@@ -245,7 +253,9 @@ static int open_ring(struct ring_files *r, int fd, const char *name, struct trac
 	uint32_t process = p ? p->process : PROCESS_UNKNOWN;
 	/* One that ended before it was inspected most likely has the runtime of its relatives. */
 	bool inspected = p && (p->runtime.language || process_has_mappings(p->pid));
+	const struct process *known = inspected ? NULL : process_of(r, pid);
 	struct runtime_version runtime = inspected ? p->runtime : r->runtime;
+	runtime = known && known->in_program.language ? known->in_program : runtime;
 	if (p && ringfile_is_being_written(fd, versions_traits(runtime).nameless_rings)) {
 		snprintf(r->reason, sizeof(r->reason), "%s: its header is being written", name);
 		r->error = -EAGAIN;
@@ -436,14 +446,6 @@ static int find_writer(struct ring_files *r, int fd, pid_t pid, const struct sta
 	return err ? err : p || inbox_defer(&r->inbox, fd) || known_rings_has(&r->known, fd);
 }
 
-/* The newest process with this pid; NULL: none is known. */
-static const struct process *process_of(const struct ring_files *r, pid_t pid)
-{
-	const struct processes *ps = &r->engine->session->processes;
-	uint32_t index = processes_find(ps, (uint32_t)pid);
-	return index ? processes_at(ps, index) : NULL;
-}
-
 /* A traced process that runs is found by its mapping, which is certain. */
 static bool may_be_new(pid_t pid, void *ctx)
 {
@@ -555,10 +557,8 @@ static void miss_birth(void *ctx, pid_t pid)
 	ring_source_missed(r->rings, process, r->begun_ns, now_ns());
 	if (process)
 		processes_end_unused(&r->engine->session->processes, process);
-	if (pid)
-		r->births.missed++;
-	else
-		r->births.missed_unknown = true;
+	r->births.missed += pid != 0;
+	r->births.missed_unknown |= !pid;
 }
 
 bool ring_files_births(struct ring_files *r)
@@ -595,6 +595,7 @@ static int on_process(void *ctx, const struct process_event *change)
 		/* A scan may find the new program's ring before the record of the exec arrives. */
 		if (p && p->opened_ns <= change->ts)
 			p->opened_ns = 0;
+		r->runtime = change->runtime.language ? change->runtime : r->runtime;
 		break;
 	case PROCESS_MAPPED:
 		return p && change->maps ? process_mapped(r, p, change->maps, change->ts) : 0;

@@ -162,8 +162,8 @@ static void traced_usage_end(struct traced_usage *a, struct session *s, bool kno
  * in its first milliseconds. */
 #define EARLY_NS    1000000ull
 #define EARLY_READS 5
-/* A child in which all is probed from its first moment has nothing new but its own ring, which a
- * reader need not find at once: many end before they are read. */
+/* What is covered from its first moment has nothing new but its own ring, which a reader need not
+ * find at once: many end before they are read. */
 #define COVERED_NS 8000000ull
 /* A process may map a file and unmap as much: its mappings are read in this period at least, or,
  * among many processes, in a longer one. */
@@ -357,6 +357,15 @@ static int make_record(struct traced *t, pid_t pid, int fd, struct traced_proces
 	return 0;
 }
 
+/* Its first read is later. */
+static void rest(struct traced_process *p)
+{
+	struct traced_reads *r = &p->reads;
+	r->again = false;
+	r->last_ns = 0;
+	r->due_ns = r->rests_ns = r->since_ns + COVERED_NS;
+}
+
 /* It loads no libraries before it calls exec. */
 static void probe_child(struct traced_process *p)
 {
@@ -381,10 +390,12 @@ static int add(struct traced *t, const struct process_event *born)
 	const struct traced_process *parent =
 		change.parent && change.by_bpf ? traced_find(t, change.parent) : NULL;
 	p->inherits_none = parent && (parent->has_none || parent->inherits_none);
+	if (parent)
+		entry->in_program = parent->runtime;
 	p->process = p->usage.process;
 	t->running[t->count++] = p;
 	if (change.covered)
-		p->reads.due_ns = p->reads.rests_ns = p->reads.since_ns + COVERED_NS;
+		rest(p);
 	t->due_ns = p->reads.due_ns < t->due_ns ? p->reads.due_ns : t->due_ns;
 	change.process = p;
 	return publish(t, &change);
@@ -729,10 +740,15 @@ static void read_for_some_time(struct traced_process *p)
 }
 
 /* It has another name now, and other mappings. */
-static void executed(struct traced_process *p)
+static void executed(struct traced_process *p, const struct process_event *change)
 {
 	traced_usage_name(&p->usage);
 	read_for_some_time(p);
+	if (change->covered)
+		rest(p);
+	if (change->runtime.language)
+		p->runtime = change->runtime;
+	processes_at(registry(p->traced), p->process)->in_program = change->runtime;
 }
 
 /* An untraced one is for the search of those that can be traced. */
@@ -754,6 +770,6 @@ int traced_report(struct traced *t, const struct process_event *change)
 	if (change->kind == PROCESS_BORN)
 		return born(t, change);
 	if (change->kind == PROCESS_EXECED && known.process)
-		executed(known.process);
+		executed(known.process, change);
 	return change->kind == PROCESS_MAPPED ? mapped(t, &known) : publish(t, &known);
 }

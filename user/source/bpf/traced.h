@@ -21,6 +21,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "base/map.h"
 #include "session/processes.h"
 #include "source/bpf/alloc_process.h"
 #include "source/bpf/counted.h"
@@ -76,7 +77,7 @@ struct bpf_process {
 	bool young;   /* among the young ones of bpf_traced */
 	bool pending; /* its mappings have not been read since it was born, or called exec */
 	bool held;    /* by exec_holder_hold() */
-	bool covered; /* shared links probe all of it since its birth, and it keeps its rings */
+	bool covered; /* as of struct process_event, since it was born, or called exec */
 	struct bpf_files files;
 	struct alloc_process allocs;
 	struct page_user pages;
@@ -136,6 +137,8 @@ struct bpf_traced {
 	uint32_t first_process;	    /* the first of them */
 	struct exec_holder *holder; /* NULL: none */
 	struct bpf_unseen unseen;
+	/* Programs of which the last process recorded by itself, or was to, by a hash of the file. */
+	struct map recorders;
 	bool stopped; /* no process is scanned any more; those that are added have ended */
 	int error;    /* the first one of pages that no record is of */
 };
@@ -215,6 +218,8 @@ void bpf_traced_fork(struct bpf_traced *t, struct bpf_process *proc,
 /* The process runs another program since `ts`, or the same one anew. */
 void bpf_traced_exec(struct bpf_traced *t, struct bpf_process *proc, uint64_t ts,
 		     const struct bpf_program *program);
+/* Calls report() with the exec. */
+void bpf_traced_report_exec(const struct bpf_traced *t, const struct bpf_process *proc);
 /* No process may be probed by this program: it was refused, and some process needs it. */
 void bpf_traced_refuse(struct bpf_traced *t, enum bpf_probe program);
 /* The process is held if its mappings are another program's: they can be read before the kernel
