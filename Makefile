@@ -252,7 +252,13 @@ $(O)/languages/ebtrace $(O)/languages/write_moth: $(O)/libuser.a
 	$(say) LD $@
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(LDFLAGS) $(filter %.o,$^) $(filter %.a,$^) $(CMD_LIBS) $(LIBS) -o $@
-MADE_UP := $(addprefix $(O)/,kinds/ebtrace kinds/write_kinds languages/ebtrace languages/write_moth)
+# The program with allocations that fail, one in each run.
+$(O)/no-memory/ebtrace: LDFLAGS += -Wl,--wrap=main,--wrap=malloc,--wrap=calloc,--wrap=realloc
+$(O)/no-memory/ebtrace: $(call obj,$(CMD_SRC)) $(O)/tests/no-memory/fail.o $(O)/libuser.a
+	$(say) LD $@
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(LDFLAGS) $^ $(CMD_LIBS) $(LIBS) -o $@
+MADE_UP := $(addprefix $(O)/,no-memory/ebtrace kinds/ebtrace kinds/write_kinds languages/ebtrace languages/write_moth)
 
 tests: all man $(UNIT) $(PROGS) $(ATTACKS) $(MADE_UP) ## build the test programs
 

@@ -26,6 +26,24 @@ int buf_init_behind(struct buf *b, int fd, size_t cap, size_t limit)
 	return err;
 }
 
+void buf_keep_error(struct buf *b, int err)
+{
+	b->err = b->err ? b->err : err;
+}
+
+bool buf_init_part(struct buf *b, struct buf *whole)
+{
+	int err = buf_init(b, -1, BUF_ROOM_MAX);
+	buf_keep_error(whole, err);
+	return !err;
+}
+
+void buf_done_part(struct buf *b, struct buf *whole)
+{
+	buf_keep_error(whole, b->err);
+	buf_done(b);
+}
+
 bool buf_ready(const struct buf *b)
 {
 	return !b->writer || writer_ready(b->writer);
@@ -78,7 +96,7 @@ static void grow(struct buf *b, size_t need)
 	if (array_reserve(b->data, b->cap, need - 1))
 		return;
 	/* The old block is still valid: it stays usable, its bytes are dropped. */
-	b->err = b->err ? b->err : -ENOMEM;
+	buf_keep_error(b, -ENOMEM);
 	b->len = 0;
 }
 

@@ -31,6 +31,12 @@ int buf_init(struct buf *b, int fd, size_t cap);
  * -1: no thread. 0 or -errno. */
 int buf_init_behind(struct buf *b, int fd, size_t cap, size_t limit);
 void buf_done(struct buf *b);
+/* An error of the caller's: the first one stays. */
+void buf_keep_error(struct buf *b, int err);
+/* A text in memory that becomes a part of another, which keeps the part's first error. False: no
+ * memory. */
+bool buf_init_part(struct buf *b, struct buf *whole);
+void buf_done_part(struct buf *b, struct buf *whole);
 /* False while the thread's queue is long: buf_put() may block. */
 bool buf_ready(const struct buf *b);
 void buf_put(struct buf *b, const void *data, size_t len);

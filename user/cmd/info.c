@@ -306,9 +306,16 @@ static int describe_file(const char *path, const struct opts *o)
 	struct loop *l = NULL;
 	struct inputs *ins = NULL;
 	int status = EXIT_ERROR;
-	if (!session_new(&e.session))
+	int err = session_new(&e.session);
+	if (!err)
 		e.session->messages = message_printer;
-	if (e.session && !loop_new(&l) && !inputs_new(&e, l, &ins))
+	if (!err)
+		err = loop_new(&l);
+	if (!err)
+		err = inputs_new(&e, l, &ins);
+	if (err)
+		complain("cannot start: %s", strerror(-err));
+	else
 		status = describe_input(&e, l, ins, path, o);
 	inputs_free(ins);
 	loop_free(l);
@@ -320,8 +327,11 @@ static int describe_process(pid_t pid, const struct opts *o)
 {
 	struct input_info info = {0};
 	struct engine e = {.options = &o->engine};
-	if (session_new(&e.session))
+	int err = session_new(&e.session);
+	if (err) {
+		complain("cannot start: %s", strerror(-err));
 		return EXIT_ERROR;
+	}
 	e.session->messages = message_printer;
 	int status = message_status(&e, input_ring_process_info(&e, pid, &info));
 	if (!status)

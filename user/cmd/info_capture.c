@@ -29,6 +29,8 @@ static void list_processes(const struct session *session, struct process_list *r
 	while ((p = processes_next(ps, p)))
 		n++;
 	*r = (struct process_list){.process = calloc(n + 1, sizeof(struct process *))};
+	if (!r->process)
+		print_no_memory();
 	while (r->process && (p = processes_next(ps, p)))
 		r->process[r->count++] = p;
 	if (r->count)

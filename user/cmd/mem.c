@@ -442,8 +442,11 @@ static int compare(const struct mem_run *r)
 	struct mem_run one = *r;
 	struct engine_options *e = &one.base.opts.engine;
 	bool refused = false;
-	if (mem_diff_init(&diff, r->base.opts.per))
+	int err = mem_diff_init(&diff, r->base.opts.per);
+	if (err) {
+		complain("cannot start: %s", strerror(-err));
 		return EXIT_ERROR;
+	}
 	diff.live = r->base.opts.live;
 	one.refused = &refused;
 	one.diff = &diff;

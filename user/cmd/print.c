@@ -15,6 +15,11 @@
 
 static bool out_of_memory;
 
+void print_no_memory(void)
+{
+	out_of_memory = true;
+}
+
 void print(const char *fmt, ...)
 {
 	char *text;

@@ -23,6 +23,8 @@ void print_json_end(struct json_line *l);
 /* Prints the schema that put() writes, and nothing else. Returns as print_end(). */
 int print_schema(void (*put)(struct json *j));
 
+/* A part of the report is missing for lack of memory: print_end() reports it. */
+void print_no_memory(void);
 /* Flushes stdout. 0, or EXIT_ERROR after a line on stderr: output is missing. */
 int print_end(void);
 

@@ -3,6 +3,7 @@
  * ebtrace profile: where threads run, by samples of their stacks, and where they wait.
  */
 #include <errno.h>
+#include <string.h>
 
 #include "cmd/commands.h"
 #include "cmd/formats.h"
@@ -184,8 +185,11 @@ static int compare(const struct profile_run *r)
 	struct profile_run one = *r;
 	struct engine_options *e = &one.base.opts.engine;
 	int status = EXIT_ERROR, first;
-	if (profile_diff_init(&diff))
+	int err = profile_diff_init(&diff);
+	if (err) {
+		complain("cannot start: %s", strerror(-err));
 		goto done;
+	}
 	one.diff = &diff;
 	e->file_count = 1;
 	status = first = report_read(&one.base.opts, make_before, &one);

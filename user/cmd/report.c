@@ -7,6 +7,7 @@
 
 #include "base/log.h"
 #include "cmd/commands.h"
+#include "cmd/message.h"
 #include "cmd/option_rules.h"
 #include "cmd/print.h"
 #include "cmd/run.h"
@@ -102,11 +103,18 @@ static int read_events(const struct opts *o, struct session *session, const void
 {
 	const struct destination_maker *maker = ctx;
 	struct sink *sink;
-	if (maker->make(maker->ctx, session, -1, &sink))
+	int err = maker->make(maker->ctx, session, -1, &sink);
+	if (err) {
+		complain("cannot start: %s", strerror(-err));
 		return EXIT_ERROR;
+	}
 	int status = run_into(o, session, sink);
-	if (!status && sink_end(sink))
+	if (!status)
+		err = sink_end(sink);
+	if (err) {
+		complain("cannot make the report: %s", strerror(-err));
 		status = EXIT_ERROR;
+	}
 	sink_free(sink);
 	return run_status(o, session, status);
 }
@@ -149,8 +157,14 @@ int report_command(const struct report_command *c, struct report_run *r, int arg
 	const struct report_row *named =
 		argc > 1 && has_several ? report_row_named(c->list, argv[1]) : NULL;
 	struct buf doc;
-	if (buf_init(&doc, -1, 4096) || c->doc(&doc))
+	int err = buf_init(&doc, -1, 4096);
+	if (!err)
+		err = c->doc(&doc);
+	if (err) {
+		complain("cannot start: %s", strerror(-err));
+		buf_done(&doc);
 		return EXIT_ERROR;
+	}
 	const struct opts_command command = {c->command, c->args, buf_str(&doc)};
 	if (named) {
 		*++argv = (char *)named->full_name;

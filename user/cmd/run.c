@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -22,8 +23,11 @@ int run_session(const struct opts *o,
 {
 	struct session *session;
 	engine_prepare(&o->engine);
-	if (session_new(&session))
+	int err = session_new(&session);
+	if (err) {
+		complain("cannot start: %s", strerror(-err));
 		return EXIT_ERROR;
+	}
 	session->max_stack = o->max_stack;
 	session->messages = message_printer;
 	int status = fn(o, session, ctx);

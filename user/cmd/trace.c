@@ -349,8 +349,14 @@ int cmd_trace(int argc, char **argv)
 	struct opts o;
 	struct buf doc;
 	bool has_command = argc && strcmp(argv[0], "ebtrace");
-	if (buf_init(&doc, -1, 4096) || write_doc(&doc, has_command))
+	int err = buf_init(&doc, -1, 4096);
+	if (!err)
+		err = write_doc(&doc, has_command);
+	if (err) {
+		complain("cannot start: %s", strerror(-err));
+		buf_done(&doc);
 		return EXIT_ERROR;
+	}
 	struct opts_command command = {OPTS_TRACE, "-p PID...\n-a\n-- PROGRAM [ARGS...]\nFILE...",
 				       buf_str(&doc)};
 	opts_parse(&o, &command, argc, argv);

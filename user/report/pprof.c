@@ -92,15 +92,15 @@ static uint64_t string_of(struct pprof *p, uint32_t string)
 	return index;
 }
 
-/* A string of the session for a text of our own; the table holds it. */
+/* A string of the session for a text of our own; the table holds it. 0: no memory. */
 static uint32_t own_string(struct pprof *p, const char *text)
 {
 	uint32_t string = strings_put(p->session->strings, text, strlen(text));
 	if (!string)
 		p->err = p->err ? p->err : -ENOMEM;
-	string_of(p, string);
+	uint64_t index = string_of(p, string);
 	strings_drop(p->session->strings, string);
-	return string;
+	return index ? string : 0;
 }
 
 static uint64_t text_of(struct pprof *p, const char *text)

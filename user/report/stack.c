@@ -38,15 +38,14 @@ void report_stack_put(struct buf *b, const struct session *s, uint32_t stack)
 		for (uint32_t i = frames_texts(f); i-- > 0;) {
 			struct buf one;
 			uint32_t at = lines++;
-			if (at < skipped || at >= skipped + STACK_LINES ||
-			    buf_init(&one, -1, BUF_ROOM_MAX))
+			if (at < skipped || at >= skipped + STACK_LINES || !buf_init_part(&one, b))
 				continue;
 			frames_put_text(s->frames, f, i, &one);
 			buf_put(&one, "", 1);
 			buf_puts(b, "        at ");
 			report_put_text(b, one.data);
 			buf_puts(b, "\n");
-			buf_done(&one);
+			buf_done_part(&one, b);
 		}
 	}
 	if (lines > skipped + STACK_LINES)
@@ -56,11 +55,13 @@ void report_stack_put(struct buf *b, const struct session *s, uint32_t stack)
 void report_stack_json(struct json *j, const struct session *s, uint32_t stack)
 {
 	struct ndjson_stacks *stacks;
-	if (ndjson_stacks_new(s, &stacks))
-		return;
-	json_key(j, "stack");
-	ndjson_stacks_put(stacks, j, stack);
-	ndjson_stacks_free(stacks);
+	int err = ndjson_stacks_new(s, &stacks);
+	if (!err) {
+		json_key(j, "stack");
+		err = ndjson_stacks_put(stacks, j, stack);
+		ndjson_stacks_free(stacks);
+	}
+	buf_keep_error(j->out, err);
 	json_key_u64(j, "stack_left_out", event_stack_left_out(s, stack));
 }
 

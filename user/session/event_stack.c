@@ -26,7 +26,7 @@ uint32_t event_stack_lines(const struct session *s, uint32_t stack, const char *
 	struct buf one;
 	uint32_t lines = 0, texts = stacks_texts(s->stacks, stack);
 	size_t bytes = 0;
-	bool fits = !buf_init(&one, -1, BUF_ROOM_MAX);
+	bool fits = buf_init_part(&one, out);
 	event_stack_begin(&w, s, stack);
 	while (fits && event_stack_next(&w)) {
 		/* Of functions that were inlined the innermost is the last. */
@@ -50,7 +50,7 @@ uint32_t event_stack_lines(const struct session *s, uint32_t stack, const char *
 		buf_puts(out,
 			 plural_of(texts - lines, " frame left out)\n", " frames left out)\n"));
 	}
-	buf_done(&one);
+	buf_done_part(&one, out);
 	return lines;
 }
 
@@ -65,7 +65,7 @@ void event_stack_json(const struct session *s, uint32_t stack, struct json *j)
 {
 	struct event_stack_walk w;
 	struct buf one;
-	if (buf_init(&one, -1, BUF_ROOM_MAX))
+	if (!buf_init_part(&one, j->out))
 		return;
 	json_key_open(j, "stack", '[');
 	event_stack_begin(&w, s, stack);
@@ -78,5 +78,5 @@ void event_stack_json(const struct session *s, uint32_t stack, struct json *j)
 	}
 	json_close(j, ']');
 	event_stack_json_left_out(s, stack, j);
-	buf_done(&one);
+	buf_done_part(&one, j->out);
 }

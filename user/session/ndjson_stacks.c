@@ -179,8 +179,10 @@ const struct frame_module *ndjson_stacks_module(struct ndjson_stacks *k, uint32_
 		if (!m->path || map_get(&k->modules, key))
 			continue;
 		uint64_t *known = map_put(&k->modules, key);
-		if (!known)
+		if (!known) {
+			buf_keep_error(&k->text, -ENOMEM);
 			return NULL;
+		}
 		*known = 1;
 		strings_hold(s->strings, m->path);
 		strings_hold(s->strings, m->build_id);

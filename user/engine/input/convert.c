@@ -24,6 +24,7 @@ struct convert {
 	struct pump *pump; /* while events are passed */
 	bool passing;	   /* the inputs have begun */
 	bool cut;	   /* ended by a signal */
+	int source_err;	   /* the first error of a source */
 };
 
 /* Nothing more is read. What was read of a pipe, and waits for others that may be before it, is
@@ -64,6 +65,7 @@ static int pass_through(struct convert *c)
 	c->pump = err ? NULL : p;
 	if (!err)
 		err = pipeline_run(c->engine, c->loop, p);
+	c->source_err = p ? pump_source_error(p) : 0;
 	c->pump = NULL;
 	pipeline_free(c->engine, p);
 	return err;
@@ -117,6 +119,11 @@ static enum engine_end convert(struct convert *c)
 		end = ENGINE_FAILED;
 	}
 	enum engine_end damage = inputs_damage(c->inputs);
+	/* Damage is the inputs'; what only a source knows is that memory ran out. */
+	if (!end && !err && !damage && c->source_err == -ENOMEM) {
+		messages_error(r, "cannot continue: %s", strerror(ENOMEM));
+		end = ENGINE_FAILED;
+	}
 	if (!end && !err && c->cut && !inputs_have_pipe(c->inputs)) {
 		messages_error(r, "ended by a signal before the end of the input");
 		end = ENGINE_FAILED;

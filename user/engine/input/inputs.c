@@ -267,8 +267,11 @@ static bool drop_same(struct inputs *ins, struct input *in)
 enum engine_end inputs_add(struct inputs *ins, const char *path)
 {
 	struct input *in = array_more(ins->input, ins->count) ? calloc(1, sizeof(*in)) : NULL;
-	if (!in)
+	if (!in) {
+		messages_error(&ins->engine->session->messages, "cannot start: %s",
+			       strerror(ENOMEM));
 		return ENGINE_FAILED;
+	}
 	ins->input[ins->count++] = in;
 	ins->waiting++;
 	in->inputs = ins;

@@ -85,6 +85,12 @@ static uint32_t pid_of(struct ebt_cursor *c, const char *path)
 	return !strcmp(end, ".events") && pid <= INT32_MAX ? (uint32_t)pid : 0;
 }
 
+static enum engine_end cannot_read(const struct engine *e, const char *name, int err)
+{
+	messages_error(&e->session->messages, "cannot read '%s': %s", name, strerror(-err));
+	return ENGINE_FAILED;
+}
+
 /* Adds a cursor to the source, which owns it; the first call makes the source. */
 static enum engine_end add(const struct engine *e, struct ebt_cursor *c, const char *name,
 			   uint32_t process, struct source **source)
@@ -92,14 +98,16 @@ static enum engine_end add(const struct engine *e, struct ebt_cursor *c, const c
 	damage_report_assumed(&e->session->messages, c, name);
 	if (!*source) {
 		struct ring_source *made;
-		if (ring_source_new(e->session, engine_buffer_bytes(e->options), &made)) {
+		int err = ring_source_new(e->session, engine_buffer_bytes(e->options), &made);
+		if (err) {
 			ebt_cursor_close(c);
-			return ENGINE_FAILED;
+			return cannot_read(e, name, err);
 		}
 		*source = ring_source_base(made);
 	}
 	int err = ring_source_add(ring_source_of(*source), c, name, process, RING_AT_REST);
-	return err && err != -ENOSPC ? ENGINE_FAILED : ENGINE_OK; /* no memory: emitted as a loss */
+	/* Without room for its words their loss is emitted. */
+	return err && err != -ENOSPC ? cannot_read(e, name, err) : ENGINE_OK;
 }
 
 static enum engine_end ring_open(const struct engine *e, struct input *in, struct source **source)
@@ -109,9 +117,10 @@ static enum engine_end ring_open(const struct engine *e, struct input *in, struc
 	if (end)
 		return end;
 	uint32_t pid = pid_of(c, in->name), process;
-	if (processes_of(&e->session->processes, pid, &process)) {
+	int err = processes_of(&e->session->processes, pid, &process);
+	if (err) {
 		ebt_cursor_close(c);
-		return ENGINE_FAILED;
+		return cannot_read(e, in->name, err);
 	}
 	if (processes_announced(&e->session->processes, process)) {
 		char whose[32] = "a process that is not known";

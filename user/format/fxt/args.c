@@ -143,7 +143,7 @@ void fxt_args_stack(struct fxt_record *r, const struct session *session, uint32_
 	char value[FXT_VALUE_BYTES];
 	struct buf text;
 	bool is_cut;
-	if (!stack || room < ROOM_LEAST || buf_init(&text, -1, BUF_ROOM_MAX))
+	if (!stack || room < ROOM_LEAST || !buf_init_part(&text, r->out))
 		return;
 	if (room > sizeof(value))
 		room = sizeof(value);
@@ -155,7 +155,7 @@ void fxt_args_stack(struct fxt_record *r, const struct session *session, uint32_
 		most -= most / 16;
 	} while (is_cut);
 	fxt_record_text(r, "stack", value, len);
-	buf_done(&text);
+	buf_done_part(&text, r->out);
 }
 
 void fxt_args(struct fxt_record *r, const struct session *session, const struct ebt_event *ev)

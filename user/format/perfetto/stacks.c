@@ -157,12 +157,12 @@ static uint32_t mapping_number(struct perfetto_stacks *k, const struct frame_mod
 static uint32_t unresolved_function(struct perfetto_stacks *k, const struct frame *f)
 {
 	struct buf text;
-	if (f->module.path || buf_init(&text, -1, BUF_ROOM_MAX))
+	if (f->module.path || !buf_init_part(&text, &k->packets->one))
 		return 0;
 	frames_put_text(k->session->frames, f, 0, &text);
 	uint32_t iid = k->next_iid++;
 	put_string(&k->packets->one, INTERNED_FUNCTION_NAMES, iid, text.data, text.len);
-	buf_done(&text);
+	buf_done_part(&text, &k->packets->one);
 	return iid;
 }
 
@@ -202,11 +202,11 @@ static uint32_t frame_number(struct perfetto_stacks *k, uint32_t id)
 static uint32_t put_text(struct perfetto_stacks *k, uint32_t iid, uint32_t stack)
 {
 	struct buf text;
-	if (buf_init(&text, -1, BUF_ROOM_MAX))
+	if (!buf_init_part(&text, &k->packets->one))
 		return 0;
 	uint32_t shown = event_stack_lines(k->session, stack, "", TEXT_BYTES, &text);
 	put_string(&k->packets->one, INTERNED_STRING_VALUES, iid, text.data, text.len);
-	buf_done(&text);
+	buf_done_part(&text, &k->packets->one);
 	return shown;
 }
 
@@ -251,6 +251,8 @@ static uint32_t stack_new(struct perfetto_stacks *k, uint32_t stack)
 	if (function) {
 		list_functions(k, stack, shown, function);
 		left_out = is_whole ? 0 : left_out_number(k);
+	} else {
+		buf_keep_error(b, -ENOMEM);
 	}
 	size_t callstack = proto_open(b, INTERNED_CALLSTACKS);
 	proto_put_u64(b, IID, iid);

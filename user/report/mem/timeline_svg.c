@@ -122,7 +122,7 @@ static void put_name(struct buf *b, const struct mem_view *v,
 		     const struct mem_timeline_bands *bands, uint32_t k, size_t most)
 {
 	struct buf name;
-	if (buf_init(&name, -1, 256))
+	if (!buf_init_part(&name, b))
 		return;
 	mem_timeline_put_name(&name, v, bands, k);
 	bool is_long = name.len > most;
@@ -133,7 +133,7 @@ static void put_name(struct buf *b, const struct mem_view *v,
 		name.len = most;
 	svg_put_text(b, buf_str(&name));
 	buf_puts(b, is_long ? "..." : "");
-	buf_done(&name);
+	buf_done_part(&name, b);
 }
 
 /* The last band is behind all others: each hides the lower part of those above it. 0 or -ENOMEM. */

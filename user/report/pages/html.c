@@ -165,7 +165,7 @@ static int put_script_facts(struct buf *b, const struct pages_model *m, const st
 static void put_head(struct buf *b, const struct pages_view *v)
 {
 	struct buf title;
-	if (buf_init(&title, -1, BUF_ROOM_MAX))
+	if (!buf_init_part(&title, b))
 		return;
 	pages_put_title(&title, v);
 	buf_puts(b, "<!DOCTYPE html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n<title>");
@@ -180,7 +180,7 @@ static void put_head(struct buf *b, const struct pages_view *v)
 		    "<p id=\"legend\"></p><button id=\"reset\">Show all</button></header>\n"
 		    "<canvas id=\"map\" tabindex=\"0\"></canvas>\n"
 		    "<script type=\"application/json\" id=\"facts\">");
-	buf_done(&title);
+	buf_done_part(&title, b);
 }
 
 int pages_map_html(struct buf *b, const struct pages_view *v)

@@ -285,12 +285,13 @@ static void draw_legend(const struct picture *p)
 	}
 }
 
-static void draw_head(const struct picture *p)
+/* 0 or -ENOMEM. */
+static int draw_head(const struct picture *p)
 {
 	const struct pages_model *m = p->model;
 	struct buf b;
 	if (buf_init(&b, -1, BUF_ROOM_MAX))
-		return;
+		return -ENOMEM;
 	pages_put_title(&b, p->view);
 	canvas_draw_text(p->canvas, LEFT, 28, 19, CANVAS_LEFT, INK, buf_str(&b));
 	b.len = 0;
@@ -303,18 +304,21 @@ static void draw_head(const struct picture *p)
 	pages_put_begin(&b, p->view);
 	b.len = b.len == from ? before : b.len;
 	canvas_draw_text(p->canvas, LEFT, 50, FONT, CANVAS_LEFT, INK, buf_str(&b));
+	int err = b.err;
 	buf_done(&b);
 	draw_legend(p);
+	return err;
 }
 
 static int draw(struct picture *p)
 {
-	draw_head(p);
+	int err = draw_head(p);
 	if (!p->grid.rows) {
 		canvas_draw_text(p->canvas, LEFT, TOP + 40, 19, CANVAS_LEFT, INK, "No events");
-		return 0;
+		return err;
 	}
-	int err = draw_cells(p);
+	if (!err)
+		err = draw_cells(p);
 	draw_addresses(p);
 	draw_names(p);
 	draw_frame(p, TOP, MAP_HEIGHT);
@@ -388,10 +392,10 @@ static void put_svg(struct buf *b, const struct picture *p, const char *svg)
 	buf_put(b, view, (size_t)(begin + 1 - view));
 	struct buf title;
 	buf_puts(b, "\n<title>");
-	if (!buf_init(&title, -1, BUF_ROOM_MAX)) {
+	if (buf_init_part(&title, b)) {
 		pages_put_title(&title, p->view);
 		xml_put(b, buf_str(&title), title.len);
-		buf_done(&title);
+		buf_done_part(&title, b);
 	}
 	buf_puts(b, "</title>");
 	buf_put(b, begin + 1, (size_t)(end - begin - 1));

@@ -163,12 +163,12 @@ static void advise_of_heap(struct buf *b, const struct stat_report *r)
 void stat_advice_text(struct buf *b, const struct stat_report *r)
 {
 	struct buf lines;
-	if (buf_init(&lines, -1, 1024))
+	if (!buf_init_part(&lines, b))
 		return;
 	advise_of_pauses(&lines, r);
 	advise_of_heap(&lines, r);
 	if (lines.len)
 		report_print(b, "\nWhat the figures suggest (ADVICE in ebtrace-stat(1)):\n");
 	buf_put(b, lines.data, lines.len);
-	buf_done(&lines);
+	buf_done_part(&lines, b);
 }

@@ -668,8 +668,11 @@ static int capture_read(struct source *base, uint32_t lane, struct ebt_event *ev
 			err = apply(s, &s->item);
 			items++;
 		}
-		if (err)
+		if (err) {
+			s->finished = true;
+			s->err = err;
 			return err;
+		}
 	}
 	if (n)
 		return (int)n;

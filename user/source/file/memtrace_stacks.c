@@ -34,9 +34,12 @@ void memtrace_backtrace_done(struct memtrace_backtrace *b, struct session *sessi
 	free(b->stack);
 }
 
-static uint32_t put_string(struct session *session, const char *text)
+/* 0: no text, or no memory, which clears *whole. */
+static uint32_t put_string(struct session *session, const char *text, bool *whole)
 {
-	return text ? strings_put(session->strings, text, strlen(text)) : 0;
+	uint32_t id = text ? strings_put(session->strings, text, strlen(text)) : 0;
+	*whole &= id || !text;
+	return id;
 }
 
 /* A held frame; 0: no memory. */
@@ -50,17 +53,18 @@ static uint32_t put_frame(struct session *session, int64_t code,
 		.count = (uint32_t)count,
 		.position = position,
 	};
+	bool whole = true;
 	for (size_t i = 0; i < count; i++)
 		position[i] = (struct frame_position){
-			.function = put_string(session, l[i].function),
-			.file = put_string(session, l[i].file),
+			.function = put_string(session, l[i].function, &whole),
+			.file = put_string(session, l[i].file, &whole),
 			.line = l[i].line,
 			.start_char = l[i].first_char,
 			.end_char = l[i].last_char,
 			.has_line = true,
 			.has_chars = true,
 		};
-	uint32_t id = frames_put(session->frames, &f);
+	uint32_t id = whole ? frames_put(session->frames, &f) : 0;
 	for (size_t i = 0; i < count; i++) {
 		strings_drop(session->strings, position[i].function);
 		strings_drop(session->strings, position[i].file);

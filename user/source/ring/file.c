@@ -111,8 +111,11 @@ bool ring_file_update(struct ring_file *f, uint64_t update_ns, struct ring_fill 
 	uint32_t used = cursor_used(f->cursor);
 	if (looked < 0 || (used && !array_room(f->rings, f->watches, used - 1))) {
 		/* Truncated, or unreadable: fetched words are delivered, the rest is lost. */
+		bool cut = looked < 0 && looked != -ENOMEM;
 		ring_file_damage(f, l->headers_offset,
-				 "the headers of the rings, found the end of the file", NULL);
+				 cut ? "the headers of the rings, found the end of the file"
+				     : "the headers of the rings, found no memory for them",
+				 NULL);
 		return false;
 	}
 	for (; f->used < used; f->used++)

@@ -1,0 +1,66 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# Each command, once for each chain of callers that allocates memory, with the first allocation of that chain failing:
+# it fails and says why, or writes what it writes otherwise. $O/no-memory/ebtrace runs itself so (fail.c).
+. tests/lib.sh
+need_command xz
+
+captures=tests/data/capture profiles=tests/data/profile
+for f in memtrace/external.ctf memtrace/single.ctf pagetrace/sleep-go122.pt eio/reqs1.events ocaml-5.3.0/c-user.events; do
+	xz -dc "tests/data/$f.xz" >"$TMP/${f##*/}"
+done
+
+silent() { # ARGS...: what is silent, by its callers
+	local status frames
+	"$O/no-memory/ebtrace" "$@" >"$TMP/out" 2>"$TMP/err" && return
+	diag "$(tail -1 "$TMP/out")" "$(cat "$TMP/err")"
+	grep '^status' "$TMP/out" | head -5 | while read -r _ status frames; do
+		# shellcheck disable=SC2086
+		diag "status $status: $(addr2line -s -f -e "$O/no-memory/ebtrace" ${frames%%:*} | paste -sd' ')"
+	done
+	return 1
+}
+whole() { # ARGS...
+	silent "$@"
+	ok $? "an allocation that fails is told, or makes no difference: $(printf '%s\n' "$*" | sed "s,$TMP/,,g")"
+}
+
+# Inputs, in the formats that their events have.
+whole trace -f ndjson "$captures/blame.ebt"
+whole trace -f perfetto "$captures/blame.ebt"
+whole trace -f fxt "$captures/blame.ebt"
+whole trace -f chrome "$captures/trigger.ebt"
+whole trace -f ebt "$captures/forks.ebt"
+whole trace -e minor -e major --min-duration 10us "$captures/ocaml-blame.ebt"
+whole trace -f pagetrace "$captures/pagetrace.ebt"
+whole trace -f memtrace "$TMP/external.ctf"
+whole trace --ocaml-version 5.3 "$TMP/c-user.events"
+whole trace -f perfetto --ocaml-version 5.3 "$TMP/reqs1.events"
+# What inputs are.
+whole info "$captures/blame.ebt"
+whole info --ocaml-version 5.3 "$TMP/c-user.events"
+whole info "$TMP/external.ctf"
+whole info --json "$TMP/sleep-go122.pt"
+whole list --events
+# Reports.
+whole stat "$captures/blame.ebt"
+whole stat --blame --json "$captures/ocaml-blame.ebt"
+whole stat --mmu -f svg "$captures/ocaml-blame.ebt"
+whole stat --by=program "$captures/probes.ebt"
+whole mem "$TMP/external.ctf"
+whole mem lifetimes --json "$TMP/external.ctf"
+whole mem flame -f svg "$TMP/external.ctf"
+whole mem timeline -f svg "$TMP/external.ctf"
+whole mem diff "$TMP/external.ctf" "$TMP/single.ctf"
+whole mem -f pprof "$TMP/external.ctf"
+whole pages "$TMP/sleep-go122.pt"
+whole pages map -f svg "$TMP/sleep-go122.pt"
+whole pages map -f html "$TMP/sleep-go122.pt"
+whole pages map -f png "$TMP/sleep-go122.pt"
+whole spans "$profiles/laps-new.ebt"
+whole spans -f svg "$profiles/laps-new.ebt"
+whole spans --fibers --json "$profiles/ocaml-fibers.ebt"
+whole profile -f svg "$profiles/ocaml-mixed.ebt"
+whole profile -f pprof "$profiles/ocaml-mixed.ebt"
+whole profile diff "$profiles/laps-old.ebt" "$profiles/laps-new.ebt"
+done_testing

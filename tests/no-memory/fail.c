@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The program, run once for each chain of callers that allocates, with the first allocation of that
+ * chain failing. Each run has to end with a status that is not 0 and a message with the system's
+ * words for it, or to write what it writes otherwise. The linker wraps main and the allocators (see
+ * the Makefile); those inside of libc are not wrapped. Prints a line for each chain where neither
+ * is so, with its addresses for addr2line, and at last the number of chains. OUTPUT=FILE is
+ * compared, too.
+ */
+#include <errno.h>
+#include <execinfo.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define MAX_CHAINS  8192
+#define MAX_OUTPUT  (4 << 20)
+#define RUN_SECONDS 30
+/* Frames of a chain, behind chain_fails() and the wrapper. */
+#define DEPTH	   4
+#define OWN_FRAMES 2
+
+int __real_main(int argc, char **argv);
+int __wrap_main(int argc, char **argv);
+void *__real_malloc(size_t size);
+void *__real_calloc(size_t n, size_t size);
+void *__real_realloc(void *p, size_t size);
+void *__wrap_malloc(size_t size);
+void *__wrap_calloc(size_t n, size_t size);
+void *__wrap_realloc(void *p, size_t size);
+
+extern const char __executable_start[];
+
+struct chain {
+	uint64_t hash;
+	uintptr_t from[DEPTH];
+};
+
+/* The first run writes its chains here; later runs read which one fails. */
+static struct chains {
+	bool counting, failed;
+	unsigned n, failing;
+	struct chain at[MAX_CHAINS];
+} * chains;
+
+static bool chain_fails(void)
+{
+	if (!chains || (!chains->counting && chains->failed))
+		return false;
+	void *frames[OWN_FRAMES + DEPTH];
+	int n = backtrace(frames, OWN_FRAMES + DEPTH);
+	struct chain c = {.hash = 1};
+	for (int i = OWN_FRAMES; i < n; i++) {
+		c.from[i - OWN_FRAMES] = (uintptr_t)frames[i] - (uintptr_t)__executable_start;
+		c.hash = c.hash * 1000003 + c.from[i - OWN_FRAMES];
+	}
+	if (!chains->counting)
+		return chains->failed = c.hash == chains->at[chains->failing].hash;
+	for (unsigned i = 0; i < chains->n; i++)
+		if (chains->at[i].hash == c.hash)
+			return false;
+	if (chains->n < MAX_CHAINS)
+		chains->at[chains->n++] = c;
+	return false;
+}
+
+void *__wrap_malloc(size_t size)
+{
+	return chain_fails() ? NULL : __real_malloc(size);
+}
+
+void *__wrap_calloc(size_t n, size_t size)
+{
+	return chain_fails() ? NULL : __real_calloc(n, size);
+}
+
+void *__wrap_realloc(void *p, size_t size)
+{
+	return chain_fails() ? NULL : __real_realloc(p, size);
+}
+
+struct run {
+	int out, err, status;
+};
+
+static int new_file(void)
+{
+	int fd = memfd_create("output", 0);
+	if (fd < 0)
+		abort();
+	return fd;
+}
+
+/* Ends the process with the status of main in a child that inherits nothing but the chains. */
+static struct run run_main(int argc, char **argv)
+{
+	const char *file = getenv("OUTPUT");
+	struct run r = {.out = new_file(), .err = new_file()};
+	if (file)
+		unlink(file);
+	chains->failed = false;
+	fflush(stdout);
+	pid_t pid = fork();
+	if (!pid) {
+		dup2(r.out, STDOUT_FILENO);
+		dup2(r.err, STDERR_FILENO);
+		alarm(RUN_SECONDS);
+		exit(__real_main(argc, argv));
+	}
+	if (pid < 0 || waitpid(pid, &r.status, 0) != pid)
+		abort();
+	if (file) {
+		close(r.out);
+		r.out = open(file, O_RDONLY | O_CLOEXEC);
+	}
+	return r;
+}
+
+static void run_close(const struct run *r)
+{
+	if (r->out >= 0)
+		close(r->out);
+	close(r->err);
+}
+
+static bool same_contents(int a, int b)
+{
+	static char x[MAX_OUTPUT], y[MAX_OUTPUT];
+	ssize_t n = pread(a, x, sizeof(x), 0), m = pread(b, y, sizeof(y), 0);
+	return n == m && n >= 0 && !memcmp(x, y, (size_t)n);
+}
+
+static void read_text(int fd, char *s, size_t size)
+{
+	ssize_t n = pread(fd, s, size - 1, 0);
+	s[n > 0 ? n : 0] = '\0';
+}
+
+/* A ring is read on without what there was no memory for, as a damaged one is. */
+static bool says_so(const char *said)
+{
+	return strstr(said, strerror(ENOMEM)) || strstr(said, "no memory");
+}
+
+int __wrap_main(int argc, char **argv)
+{
+	struct chains *c =
+		mmap(NULL, sizeof(*c), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	void *first;
+	unsigned silent = 0;
+	if (c == MAP_FAILED)
+		abort();
+	backtrace(&first, 1); /* loads what it needs, once */
+	chains = c;
+	c->counting = true;
+	struct run whole = run_main(argc, argv);
+	c->counting = false;
+	for (unsigned i = 0; i < c->n; i++) {
+		c->failing = i;
+		struct run r = run_main(argc, argv);
+		char said[1024];
+		read_text(r.err, said, sizeof(said));
+		bool good = says_so(said) ? WIFEXITED(r.status)
+					  : !r.status && same_contents(r.out, whole.out);
+		run_close(&r);
+		if (good)
+			continue;
+		silent++;
+		printf("status %#x", (unsigned)r.status);
+		for (unsigned f = 0; f < DEPTH; f++)
+			printf(" %#lx", (unsigned long)c->at[i].from[f]);
+		printf(": %s\n", said);
+	}
+	printf("%u chains, %u silent\n", c->n, silent);
+	run_close(&whole);
+	return silent || whole.status;
+}
