@@ -426,6 +426,39 @@ static void test_sink(void)
 	close(fds[1]);
 }
 
+/* The Ps of a summary: not -1, of which the pages are that were there first, whichever comes first. */
+static void test_summary(void)
+{
+	static const uint16_t first[][3] = {{EBT_NO_DOMAIN, 3, 5}, {3, 5, EBT_NO_DOMAIN}};
+	for (unsigned order = 0; order < 2; order++) {
+		struct session *s;
+		struct sink *k;
+		struct pages_report_options o = {.model.page_bytes = PAGE};
+		char text[2048] = "";
+		int fds[2];
+		if (session_new(&s) || pipe(fds) ||
+		    pages_new(s, fds[1], pages_summary_text, &o, &k))
+			abort();
+		for (unsigned i = 0; i < 3; i++) {
+			struct ebt_event ev = {.ts = 1000 + 500 * i,
+					       .kind = EBT_PAGE_ALLOC,
+					       .domain = first[order][i],
+					       .arg = {BASE + 10 * i * PAGE, 2}};
+			if (sink_events(k, &ev, 1))
+				abort();
+		}
+		is(sink_end(k), 0, "a summary is written");
+		ok(read(fds[0], text, sizeof(text) - 1) > 0, "to the descriptor");
+		text[strcspn(text, "\n")] = '\0';
+		is_str(text, "3 events of 2 Ps in 1.000 us, pages of 8.0 KiB",
+		       "its first line has all events, and the Ps without -1");
+		sink_free(k);
+		session_free(s);
+		close(fds[0]);
+		close(fds[1]);
+	}
+}
+
 /* Of an address space. */
 static struct ebt_event space_event(uint64_t ts, uint16_t kind, uint32_t cause, uint32_t tid,
 				    uint64_t page, uint64_t pages)
@@ -570,6 +603,7 @@ int main(void)
 	test_kernel_pages();
 	test_owners();
 	test_sink();
+	test_summary();
 	test_space();
 	test_space_lifetimes();
 	test_page_sizes();

@@ -275,6 +275,28 @@ static void test_incarnations(void)
 	finish();
 }
 
+/* Of a slot that no process has: the record of its fork was dropped. */
+static const struct process *change_unknown(uint16_t change, uint64_t ts)
+{
+	struct ebt_process_record rec = {
+		.head = {.type = EBT_RECORD_PROCESS, .slot = 9, .site = change},
+		.pid = 4242,
+		.ts = ts,
+	};
+	if (bpf_records_receive(&s, &rec, sizeof(rec)))
+		abort();
+	return processes_at(&session->processes, processes_find(&session->processes, 4242));
+}
+
+static void test_unknown(void)
+{
+	begin();
+	const struct process *p = change_unknown(EBT_PROCESS_EXEC, 10);
+	ok(p && p->pid == 4242 && !p->ended, "a process that is not traced runs another program");
+	ok(change_unknown(EBT_PROCESS_EXIT, 20) == p && p->ended, "and has ended with its exit");
+	finish();
+}
+
 static void test_lost_slots(void)
 {
 	bool found[8] = {false};
@@ -583,6 +605,7 @@ int main(void)
 	test_future_end();
 	test_fork();
 	test_incarnations();
+	test_unknown();
 	test_lost_slots();
 	test_future();
 	test_until();

@@ -585,8 +585,14 @@ static void test_orphans(void)
 	push(&r, EBT_END, PHASE_minor, 0, 50000100);
 	is(read_sums(&r)->total.pauses, 4, "behind a loss they are");
 	push_parts(&r, 50000200);
+	lost.ts = 50000300ull * US;
+	ok(!blame_events(r.blame, &lost, 1), "events are lost once more");
+	push_parts(&r, 50000400);
+	push(&r, EBT_END, PHASE_minor, 0, 50000500);
+	is(read_sums(&r)->total.pauses, 7, "those that were held before that were pauses");
+	push_parts(&r, 50000600);
 	ok(!blame_forget(r.blame, 1), "a process ends");
-	is(read_sums(&r)->total.pauses, 7, "those that were held until then were pauses");
+	is(read_sums(&r)->total.pauses, 10, "those that were held until then were pauses");
 	done(&r);
 }
 
