@@ -6,6 +6,7 @@
 #ifndef TESTS_TAP_H
 #define TESTS_TAP_H
 
+#include <fcntl.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -89,10 +90,35 @@ __attribute__((unused)) static int skip_all(const char *why)
 	return 0;
 }
 
+/* A test of what opens and closes: as many descriptors are open behind it as there were before. */
+static int tap_descriptors(void)
+{
+	int n = 0;
+	for (int fd = 0; fd < 1024; fd++)
+		n += fcntl(fd, F_GETFD) >= 0;
+	return n;
+}
+
+static int tap_open_first;
+
+/* Descriptors that the test itself keeps until it ends, or what is linked into it does. */
+__attribute__((unused)) static void tap_keeps(int descriptors)
+{
+	tap_open_first += descriptors;
+}
+
+__attribute__((constructor)) static void tap_begin(void)
+{
+	tap_open_first = tap_descriptors();
+}
+
 __attribute__((unused)) static int tap_done(void)
 {
+	int left = tap_descriptors() - tap_open_first;
 	printf("1..%d\n", tap_run);
-	return tap_failed ? 1 : 0;
+	if (left > 0)
+		diag("%d descriptors were left open", left);
+	return tap_failed || left > 0 ? 1 : 0;
 }
 
 #endif

@@ -381,5 +381,6 @@ int main(void)
 	run_all();
 	test_without_pwait2();
 	loop_free(l);
+	tap_keeps(2);
 	return tap_done();
 }

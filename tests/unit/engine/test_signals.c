@@ -196,5 +196,6 @@ int main(void)
 	test_released();
 	is(forwarded(SIGUSR1), SIGUSR1, "a signal that was sent to us alone is the program's, too");
 	is(forwarded(SIGINT), SIGINT, "also one that ends the run");
+	tap_keeps(1);
 	return tap_done();
 }

@@ -403,5 +403,6 @@ int main(int argc, char **argv)
 	test_refusals();
 	test_threads();
 	test_signal_before_stop();
+	tap_keeps(2);
 	return tap_done();
 }

@@ -67,5 +67,6 @@ int main(void)
 		waitpid(parent, NULL, 0);
 	}
 	is(timens_read(parent, &t), -ENOENT, "one that has ended has none, either");
+	tap_keeps(2);
 	return tap_done();
 }

@@ -146,5 +146,6 @@ int main(int argc, char **argv)
 	test_live_stranger();
 	test_preserved_stranger();
 	dump_clean();
+	tap_keeps(4);
 	return tap_done();
 }

@@ -188,5 +188,6 @@ int main(int argc, char **argv)
 	   "its file stays and holds them all");
 	ebt_stop();
 	dump_clean();
+	tap_keeps(2);
 	return tap_done();
 }

@@ -260,5 +260,6 @@ int main(int argc, char **argv)
 	test_refused();
 	ok(said_nothing_else(), "and none of them says a word");
 	dump_clean();
+	tap_keeps(1);
 	return tap_done();
 }

@@ -338,5 +338,6 @@ int main(void)
 	test_many_programs();
 	remove_files();
 	rmdir(dir_path);
+	tap_keeps(1);
 	return tap_done();
 }

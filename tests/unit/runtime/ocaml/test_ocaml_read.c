@@ -203,5 +203,6 @@ int main(void)
 	test_library();
 	char cmd[64];
 	snprintf(cmd, sizeof(cmd), "rm -r %s", dir);
+	tap_keeps(1);
 	return system(cmd) ? 1 : tap_done();
 }

@@ -444,5 +444,6 @@ int main(void)
 	snprintf(cmd, sizeof(cmd), "rm -rf %s", dir);
 	if (system(cmd))
 		diag("%s was not removed", dir);
+	tap_keeps(2);
 	return tap_done();
 }

@@ -178,5 +178,6 @@ int main(void)
 	test_noticed(h);
 	test_verdicts(h);
 	test_limits(h);
+	tap_keeps(1);
 	return tap_done();
 }

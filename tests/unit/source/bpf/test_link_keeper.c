@@ -300,5 +300,6 @@ int main(void)
 	test_dead_tracer();
 	test_stopped_keeper();
 	test_dead_keeper();
+	tap_keeps(2);
 	return tap_done();
 }

@@ -128,5 +128,6 @@ int main(void)
 	ok(!finds(m, getpid(), 0, &e), "another process's are not, however many it has");
 	mapped_code_free(m);
 	mapped_code_free(NULL);
+	tap_keeps(4);
 	return tap_done();
 }
