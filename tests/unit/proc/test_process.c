@@ -2,6 +2,7 @@
 /* What /proc says of a process: of this one. */
 #include "proc/process.h"
 #include "tests/tap.h"
+#include "tests/unit/seccomp.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -177,8 +178,51 @@ static void test_mappings(void)
 	ok(!process_has_mappings(pid), "nor has one that is gone");
 }
 
+/* Confines itself alone. */
+static void *confine(void *barrier)
+{
+	static const int none[] = {-1};
+	if (!seccomp_enter(none, SECCOMP_RET_ALLOW, SECCOMP_RET_ALLOW))
+		abort();
+	pthread_barrier_wait(barrier);
+	pause();
+	return NULL;
+}
+
+/* One thread of a process is enough, whichever. This test may be confined itself. */
+static void test_filtered(void)
+{
+	int pipes[2];
+	char byte;
+	if (prctl(PR_GET_SECCOMP) == 0)
+		ok(!process_is_filtered(getpid()), "we have no seccomp filter");
+	else
+		ok(process_is_filtered(getpid()), "we have a seccomp filter");
+	if (pipe(pipes))
+		abort();
+	pid_t pid = fork();
+	if (!pid) {
+		pthread_barrier_t barrier;
+		pthread_t thread;
+		pthread_barrier_init(&barrier, NULL, 2);
+		if (pthread_create(&thread, NULL, confine, &barrier))
+			abort();
+		pthread_barrier_wait(&barrier);
+		(void)!write(pipes[1], "", 1);
+		pause();
+	}
+	close(pipes[1]);
+	ok(read(pipes[0], &byte, 1) == 1 && process_is_filtered(pid),
+	   "a process of which the second thread has one has one");
+	close(pipes[0]);
+	kill_child(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	ok(!process_is_filtered(pid), "one that is gone has none");
+}
+
 int main(void)
 {
+	test_filtered();
 	test_count();
 	test_mappings();
 	test_size();
