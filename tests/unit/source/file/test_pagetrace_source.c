@@ -183,8 +183,25 @@ static void test_no_trace(void)
 	session_free(session);
 }
 
+/* Of a pipe the end that cannot be read, of which the other one is closed: poll() wakes for it. */
+static void test_unreadable(void)
+{
+	struct run r;
+	int fds[2];
+	if (pipe(fds))
+		abort();
+	close(fds[0]);
+	start(&r, fds[1]);
+	drain(&r);
+	ok(!r.count && pagetrace_source_error(r.source) == -EBADF,
+	   "an error of the system ends the source, and is its error");
+	is(merge_error(r.merge), -EBADF, "and that of the merge");
+	end(&r);
+}
+
 int main(void)
 {
+	test_unreadable();
 	test_file();
 	test_pipe();
 	test_damage();
