@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -132,6 +133,60 @@ static void test_pages(struct memory_reader *r, pid_t child)
 	is(memory_reader_pages(r, getpid(), dir, false, see_pages, &stopped, &cpu_ns), -ESRCH,
 	   "those of a process that has its pid are not taken for its");
 	close(dir);
+}
+
+/* A directory of ours, and one with another file of that name. */
+static void test_own_dir(struct memory_reader *r, pid_t child)
+{
+	struct seen s = {0};
+	struct stat st = {0};
+	char dir[PATH_MAX], other[] = "/tmp/test-memory-reader.XXXXXX";
+	memory_reader_maps(r, child, MAPS_ALL, see, &s);
+	char *name = strrchr(s.path, '/') + 1;
+	snprintf(dir, sizeof(dir), "%.*s", (int)(name - s.path), s.path);
+	int own = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int second = mkdtemp(other) ? open(other, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+	int same_name = openat(second, name, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0600);
+	uint64_t before = memory_reader_opens(r);
+	memory_reader_own_dir(r, own);
+	int fd = memory_reader_open(r, child, &s.file);
+	ok(fd >= 0 && !fstat(fd, &st) && st.st_ino == s.file.inode &&
+		   memory_reader_opens(r) == before,
+	   "a file in a directory of ours is opened without the worker");
+	close(fd);
+	memory_reader_own_dir(r, second);
+	fd = memory_reader_open(r, child, &s.file);
+	ok(fd >= 0 && !fstat(fd, &st) && st.st_ino == s.file.inode &&
+		   memory_reader_opens(r) == before + 1,
+	   "another file of its name in there is not taken for it");
+	close(fd);
+	memory_reader_own_dir(r, -1);
+	close(same_name);
+	unlinkat(second, name, 0);
+	close(second);
+	close(own);
+	rmdir(other);
+}
+
+static void test_no_environment(struct memory_reader *r)
+{
+	char *const environment[] = {NULL};
+	char value[32];
+	int status, ends[2];
+	if (pipe2(ends, O_CLOEXEC))
+		abort();
+	pid_t child = fork();
+	if (!child) {
+		execle("/bin/sleep", "sleep", "1000", NULL, environment);
+		_exit(1);
+	}
+	close(ends[1]);
+	is(read(ends[0], value, 1), 0, "a process without an environment");
+	close(ends[0]);
+	is(memory_reader_getenv(r, child, "NAME", value, sizeof(value)), -ENODATA,
+	   "has no variable at all, which another one that lacks this one has");
+	kill_child(child, SIGKILL);
+	waitpid(child, &status, 0);
 }
 
 static void test_getenv(struct memory_reader *r)
@@ -270,7 +325,9 @@ int main(void)
 		return 1;
 	test_maps(r, child);
 	test_open(r, child);
+	test_own_dir(r, child);
 	test_getenv(r);
+	test_no_environment(r);
 	test_pages(r, child);
 	test_given_up();
 	memory_reader_free(r);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Files that are looked into by their paths: only regular ones, and only the one that is meant. */
 #include "base/regular.h"
+#include "proc/maps.h"
+#include "proc/memory_reader.h"
 #include "runtime/inspect.h"
 #include "tests/tap.h"
 
@@ -8,6 +10,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <malloc.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -209,6 +213,46 @@ static void test_growth(void)
 	inspect_free(in);
 }
 
+static int first_code(const struct maps_entry *e, void *ctx)
+{
+	struct maps_entry *found = ctx;
+	if (!e->exec || !e->inode)
+		return 0;
+	*found = *e;
+	found->path = strdup(e->path);
+	return 1;
+}
+
+static bool opens(struct inspect *in, const struct maps_entry *e)
+{
+	struct stat st;
+	int fd = inspect_open(in, getpid(), e);
+	bool is = fd >= 0 && !fstat(fd, &st) && st.st_ino == e->inode;
+	if (fd >= 0)
+		close(fd);
+	return is;
+}
+
+static void test_kept(void)
+{
+	struct memory_reader *memory = memory_reader_new();
+	struct inspect *in = inspect_new();
+	struct maps_entry code = {0};
+	inspect_read_by(in, memory);
+	maps_each(getpid(), MAPS_ALL, first_code, &code);
+	ok(opens(in, &code) && memory_reader_opens(memory) == 1, "a mapped file is opened");
+	ok(opens(in, &code) && memory_reader_opens(memory) == 1,
+	   "and, for the next process that maps it, not again");
+	struct maps_entry other = code;
+	other.dev_minor++;
+	opens(in, &other);
+	is(memory_reader_opens(memory), 2, "another device has another file of that number");
+	ok(opens(in, &code) && memory_reader_opens(memory) == 2, "which does not replace it");
+	inspect_free(in);
+	memory_reader_free(memory);
+	free((char *)code.path);
+}
+
 int main(void)
 {
 	char program[512], here[256];
@@ -228,6 +272,7 @@ int main(void)
 	test_budget(program);
 	test_cpu();
 	test_growth();
+	test_kept();
 	unlink("fifo");
 	unlink("link");
 	unlink("plain");

@@ -237,6 +237,38 @@ static void test_mapped(void)
 	traced_free(t);
 }
 
+/* Whether it was not read, or had rested long enough. */
+static bool rests(struct traced *t, const unsigned *reads, unsigned before)
+{
+	return !traced_scan(t) && (*reads == before || !traced_rests(traced_find(t, getpid())));
+}
+
+static void test_covered(void)
+{
+	struct traced *t;
+	unsigned reads = 0;
+	if (traced_new(&engine, loop, &t))
+		abort();
+	traced_subscribe(t, count_maps, &reads);
+	struct process_event e = {
+		.kind = PROCESS_BORN, .pid = getpid(), .by_bpf = true, .covered = true};
+	ok(!traced_report(t, &e) && rests(t, &reads, 0),
+	   "a child that is covered is not read at once");
+	unsigned before = reads;
+	const struct process_event asked = {.kind = PROCESS_MAPPED, .pid = getpid()};
+	ok(!traced_report(t, &asked) && !traced_scan_due(t) && reads == before + 1,
+	   "unless that is asked for");
+	e.kind = PROCESS_EXECED;
+	e.ts = now_ns();
+	ok(!traced_report(t, &e) && rests(t, &reads, before + 1),
+	   "nor is a program that records by itself");
+	before = reads;
+	e.covered = false;
+	e.ts = now_ns();
+	ok(!traced_report(t, &e) && !traced_scan(t) && reads == before + 1, "any other is");
+	traced_free(t);
+}
+
 static void test_subscribers(void)
 {
 	struct traced *t;
@@ -271,6 +303,7 @@ int main(void)
 	test_any_order();
 	test_subscribers();
 	test_mapped();
+	test_covered();
 	source_free(ring_source_base(rings));
 	ring_files_free(files);
 	traced_free(traced);
