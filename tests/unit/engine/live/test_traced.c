@@ -237,10 +237,12 @@ static void test_mapped(void)
 	traced_free(t);
 }
 
-/* Whether it was not read, or had rested long enough. */
+/* Whether it is to rest, and was not read, or had rested long enough. */
 static bool rests(struct traced *t, const unsigned *reads, unsigned before)
 {
-	return !traced_scan(t) && (*reads == before || !traced_rests(traced_find(t, getpid())));
+	const struct traced_process *p = traced_find(t, getpid());
+	return p->reads.rests_ns > p->reads.since_ns && !traced_scan(t) &&
+	       (*reads == before || !traced_rests(p));
 }
 
 static void test_covered(void)
