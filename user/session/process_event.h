@@ -35,13 +35,11 @@ struct maps_list;
 struct process_event {
 	enum process_event_kind kind;
 	pid_t pid;
-	uint64_t ts; /* CLOCK_MONOTONIC, ns */
-	bool by_bpf; /* BPF programs report it: they see the process already, or to its end */
-	bool named;  /* PROCESS_BORN: by the user */
-	bool is_old; /* PROCESS_BORN: it was there before the run */
-	/* What it may do at first is seen, or in its ring: PROCESS_BORN: in a child of a program that
-	 * is probed by shared links; PROCESS_EXECED: by one that recorded by itself before. */
-	bool covered;
+	uint64_t ts;  /* CLOCK_MONOTONIC, ns */
+	bool by_bpf;  /* BPF programs report it: they see the process already, or to its end */
+	bool named;   /* PROCESS_BORN: by the user */
+	bool is_old;  /* PROCESS_BORN: it was there before the run */
+	bool covered; /* PROCESS_BORN: all that its parent has mapped is probed in it already */
 	struct runtime_version runtime; /* PROCESS_EXECED: in its program */
 	pid_t parent;			/* PROCESS_BORN */
 	/* Of published events: */

@@ -744,8 +744,6 @@ static void executed(struct traced_process *p, const struct process_event *chang
 {
 	traced_usage_name(&p->usage);
 	read_for_some_time(p);
-	if (change->covered)
-		rest(p);
 	if (change->runtime.language)
 		p->runtime = change->runtime;
 	processes_at(registry(p->traced), p->process)->in_program = change->runtime;

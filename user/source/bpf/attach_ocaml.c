@@ -5,28 +5,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/clock.h"
 #include "base/log.h"
 #include "bpf/abi.h"
 #include "proc/memory_reader.h"
-#include "proc/process.h"
 #include "runtime/ocaml/probes.h"
 #include "session/kinds.h"
 #include "session/versions.h"
 #include "source/bpf/numberings.h"
 #include "source/bpf/plan.h"
 
-#define EMPTY_NS 2000000ull /* without an environment: it has none */
-
 struct file_runtime {
 	struct attach_env *env;
 	uint32_t slot;
 	pid_t pid;
 	uint16_t domain_base;
-	uint64_t since_ns; /* its program is known since then */
 	uint64_t after_ns; /* not to be probed before */
-	uint64_t empty_ns; /* it had no environment yet, first then; 0: that is known */
-	bool is_probed;	   /* it is already: the BPF programs report a ring that is on */
 	struct ocaml_runtime runtime;
 	struct ocaml_location location;
 	struct ocaml_allocs allocs; /* how its stacks are walked; zeroes: they are not */
@@ -54,24 +47,15 @@ static void leave_unwanted(struct ocaml_runtime *r, uint64_t unwanted)
 	r->sites = sites;
 }
 
-/* A program that was started with its ring on gets time to make it; no other has to wait. Of one
- * that ends it is not known, and nothing is to be probed any more. In the middle of an exec there is
- * no environment yet. */
-static void read_environment(struct file_runtime *o, uint64_t now_ns)
+/* A program that was started with its ring on gets time to make it; no other has to wait. */
+static uint64_t probe_after(const struct attach_env *env, const struct attach_process *process)
 {
 	char one[2];
-	uint64_t own_ring_ns = o->env->plan->own_ring_ns;
-	ssize_t n = own_ring_ns
-			    ? memory_reader_getenv(o->env->plan->memory, o->pid,
-						   "OCAML_RUNTIME_EVENTS_START", one, sizeof(one))
-			    : -ENOENT;
-	bool ends = own_ring_ns && n < 0 && !process_has_mappings(o->pid);
-	if (n == -ENODATA && !ends && (!o->empty_ns || now_ns < o->empty_ns + EMPTY_NS)) {
-		o->empty_ns = o->empty_ns ? o->empty_ns : now_ns;
-		return;
-	}
-	o->empty_ns = 0;
-	o->after_ns = n > 0 || ends ? o->since_ns + own_ring_ns : 0;
+	if (!env->plan->own_ring_ns ||
+	    memory_reader_getenv(env->plan->memory, process->pid, "OCAML_RUNTIME_EVENTS_START", one,
+				 sizeof(one)) < 0)
+		return 0;
+	return process->since_ns + env->plan->own_ring_ns;
 }
 
 struct ebt_ocaml_stacks attach_ocaml_stacks(const struct ocaml_allocs *a, uint64_t bias)
@@ -112,9 +96,7 @@ static int begin(struct attach_env *env, const struct attach_process *process,
 	o->domain_base = (uint16_t)(ATTACH_OCAML_DOMAINS * process->before);
 	o->runtime = file->what->ocaml;
 	leave_unwanted(&o->runtime, env->plan->unwanted);
-	o->is_probed = process->is_shared;
-	o->since_ns = process->since_ns;
-	read_environment(o, now_ns());
+	o->after_ns = probe_after(env, process);
 	if (env->plan->runtime.language)
 		o->runtime.version = env->plan->runtime;
 	if (env->stacks)
@@ -130,18 +112,11 @@ static int begin(struct attach_env *env, const struct attach_process *process,
 static enum attach_when update(void *state, uint64_t now_ns)
 {
 	struct file_runtime *o = state;
-	bool asks = !o->env->plan->no_ring && !o->is_probed;
-	o->is_probed = false;
-	if (o->empty_ns)
-		read_environment(o, now_ns);
-	if (o->empty_ns || now_ns < o->after_ns)
-		return ATTACH_LATER;
-	int on = asks ? ocaml_probes_ring_is_on(o->env->plan->memory, o->pid, &o->location) : 0;
-	if (on > 0)
+	if (!o->env->plan->no_ring &&
+	    ocaml_probes_ring_is_on(o->env->plan->memory, o->pid, &o->location) > 0)
 		return ATTACH_NOT;
-	bool never = o->env->plan->allocs_only || o->env->plan->yield == PROBE_NOTHING ||
-		     (on < 0 && !process_has_mappings(o->pid));
-	return never ? ATTACH_LATER : ATTACH_NOW;
+	bool never = o->env->plan->allocs_only || o->env->plan->yield == PROBE_NOTHING;
+	return now_ns < o->after_ns || never ? ATTACH_LATER : ATTACH_NOW;
 }
 
 static bool is_shareable(const void *state)

@@ -91,7 +91,6 @@ struct attach_process {
 	uint32_t before;   /* files of the process that the same attacher matched before */
 	/* also if they were of a program that it ran then, or were left and found anew */
 	bool again;
-	bool is_shared; /* a link of all processes that run the file is there already */
 };
 
 struct attach_file {

@@ -173,7 +173,6 @@ static int attachment_update(struct bpf_links *l, struct attach_env *env, struct
 {
 	enum attach_when when = a->by->update(a->state, now_ns);
 	a->left_alone = when == ATTACH_NOT;
-	a->waits = when == ATTACH_LATER;
 	if (a->shared && !a->shared->gone_ns)
 		return update_shared(l, env, a, when, now_ns);
 	if (a->shared)
@@ -351,8 +350,6 @@ static int begin_attachments(struct walk *w, const struct maps_entry *e, struct 
 			.since_ns = w->scan->since_ns,
 			.before = w->files->attached[i],
 			.again = w->files->ever[i],
-			.is_shared = bpf_links_cover(&w->by->links, attachers[i], file->dev,
-						     file->inode, UINT64_MAX),
 		};
 		if (file->at[i].by || !attachers[i]->match(&in))
 			continue;
@@ -649,19 +646,6 @@ bool bpf_files_probed(const struct bpf_scanner *by, const struct bpf_files *f, u
 				return true;
 		}
 	return false;
-}
-
-bool bpf_files_wait(const struct bpf_files *f, uint64_t dev, uint64_t inode)
-{
-	const struct bpf_file *file = find_file(f, dev, inode);
-	bool waits = false;
-	for (unsigned i = 0; file && i < ATTACHERS; i++) {
-		const struct attachment *a = &file->at[i];
-		if (a->by && !a->left_alone && !a->waits)
-			return false;
-		waits |= a->by != NULL;
-	}
-	return waits;
 }
 
 int bpf_scanner_would_probe(const struct bpf_scanner *by, uint64_t dev, uint64_t inode,

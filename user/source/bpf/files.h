@@ -25,7 +25,6 @@ struct attachment {
 	uint32_t cuts;		   /* of the shared link, when it began */
 	bool lean;		   /* its own link is */
 	bool left_alone;	   /* as of the last update: the process records by itself */
-	bool waits;		   /* as of the last update: it may begin to */
 	int err;		   /* of an attempt that failed; see attachment_may_retry() */
 	uint64_t unshared_ns;	   /* a shared link probed it until then; 0: none did */
 	uint64_t read_ns;	   /* when the mappings were read that it began with */
@@ -86,8 +85,6 @@ bool bpf_files_want_scan(const struct bpf_files *f);
 /* Ends what has lost its probes, as the process was killed that held them: the next scan attaches
  * again. True if events are missing for that. */
 bool bpf_files_check(struct bpf_scanner *by, struct bpf_files *f);
-/* True if nothing is to be probed yet in a file in which something can be. */
-bool bpf_files_wait(const struct bpf_files *f, uint64_t dev, uint64_t inode);
 /* The process has called exec at ts: what depends on its program goes. */
 void bpf_files_exec(struct bpf_scanner *by, struct bpf_files *f, uint64_t ts);
 /* True if the process has probes, other than shared ones that were there before born_ns. */

@@ -12,7 +12,6 @@
 #include "base/array.h"
 #include "base/clock.h"
 #include "base/file.h"
-#include "base/hash.h"
 #include "base/log.h"
 #include "base/plural.h"
 #include "bpf/abi.h"
@@ -357,17 +356,6 @@ static int had_probes(const struct bpf_traced *t, const struct bpf_process *proc
 	return parent && bpf_files_probed(&t->by, &parent->files, proc->born_ns);
 }
 
-/* Whether the program records by itself. Of one whose next process does not, as it has another
- * environment, a ring is missing then, which counts as a loss. */
-static bool note_recorder(struct bpf_traced *t, const struct bpf_process *proc)
-{
-	uint64_t file = hash_file(proc->exe_dev, proc->exe_inode);
-	if (bpf_files_wait(&proc->files, proc->exe_dev, proc->exe_inode))
-		return map_put(&t->recorders, file) != NULL;
-	map_delete(&t->recorders, file);
-	return false;
-}
-
 /* The program is inspected: whether it is stopped at its next exec. */
 static void judge(struct bpf_traced *t, const struct bpf_process *proc)
 {
@@ -379,12 +367,11 @@ static void judge(struct bpf_traced *t, const struct bpf_process *proc)
 		return;
 	if (!inspect_peek(t->by.inspect, fd, &in)) {
 		processes_at(t->opt.processes, proc->process)->in_program = in.runtime;
-		bool hurries = !note_recorder(t, proc) &&
-			       !bpf_links_cover(&t->by.links, NULL, proc->exe_dev, proc->exe_inode,
-						UINT64_MAX);
+		bool covered = bpf_links_cover(&t->by.links, NULL, proc->exe_dev, proc->exe_inode,
+					       UINT64_MAX);
 		exec_holder_judge(t->holder, fd,
 				  in.markers || (in.alloc_markers && t->by.env.plan->allocs) ||
-					  (in.runtime.language && hurries));
+					  (in.runtime.language && !covered));
 	}
 	close(fd);
 }
@@ -437,9 +424,7 @@ static void report_unwatched_life(struct bpf_traced *t, struct bpf_process *proc
 	if (had == -ENOENT && proc->exe_path &&
 	    !inspect_path(t->by.inspect, proc->exe_path, life.dev, life.inode))
 		had = had_probes(t, proc);
-	if (had > 0 && proc->covered)
-		bpf_traced_report(t, proc->pid, PROCESS_RING_NEEDED, life.born_ns);
-	else if (had > 0)
+	if (had > 0)
 		report_missed(t, proc, life.born_ns, life.end_ns);
 	else if (had == -ENOENT)
 		bpf_unseen_add(&t->unseen, t->opt.processes, &life);
@@ -472,7 +457,7 @@ void bpf_traced_exec(struct bpf_traced *t, struct bpf_process *proc, uint64_t ts
 	forget_path(proc);
 	proc->exe_path = program->path ? strdup(program->path) : NULL;
 	proc->parent = EBT_NO_SLOT;
-	proc->covered = map_get(&t->recorders, hash_file(program->dev, program->inode));
+	proc->covered = false;
 	make_young(t, proc);
 	bpf_files_exec(&t->by, &proc->files, ts);
 }
@@ -485,7 +470,6 @@ void bpf_traced_report_exec(const struct bpf_traced *t, const struct bpf_process
 						      .pid = proc->pid,
 						      .ts = proc->born_ns,
 						      .by_bpf = true,
-						      .covered = proc->covered,
 						      .runtime = inspect_found(t->by.inspect,
 									       proc->exe_dev,
 									       proc->exe_inode)});
@@ -743,7 +727,6 @@ void bpf_traced_done(struct bpf_traced *t)
 	free(t->state);
 	free(t->young);
 	free(t->ended);
-	map_done(&t->recorders);
 	bpf_unseen_done(&t->unseen, t->opt.processes);
 	known_notes_done(&t->by.env.notes);
 	usdt_specs_done(&t->by.env.specs);

@@ -21,7 +21,6 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "base/map.h"
 #include "session/processes.h"
 #include "source/bpf/alloc_process.h"
 #include "source/bpf/counted.h"
@@ -77,7 +76,7 @@ struct bpf_process {
 	bool young;   /* among the young ones of bpf_traced */
 	bool pending; /* its mappings have not been read since it was born, or called exec */
 	bool held;    /* by exec_holder_hold() */
-	bool covered; /* as of struct process_event, since it was born, or called exec */
+	bool covered; /* as of struct process_event, until it calls exec */
 	struct bpf_files files;
 	struct alloc_process allocs;
 	struct page_user pages;
@@ -137,8 +136,6 @@ struct bpf_traced {
 	uint32_t first_process;	    /* the first of them */
 	struct exec_holder *holder; /* NULL: none */
 	struct bpf_unseen unseen;
-	/* Programs of which the last process recorded by itself, or was to, by a hash of the file. */
-	struct map recorders;
 	bool stopped; /* no process is scanned any more; those that are added have ended */
 	int error;    /* the first one of pages that no record is of */
 };

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Words of records, as the format has them, and the limits of what is kept: the last that fits, and the next one. */
+/* Words of records, as the format has them, and the limits of what is kept: the last that fits, and
+ * the next one. */
 #include "format/fxt/record.h"
 
 #include "tests/tap.h"

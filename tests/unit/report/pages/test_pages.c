@@ -426,7 +426,8 @@ static void test_sink(void)
 	close(fds[1]);
 }
 
-/* The Ps of a summary: not -1, of which the pages are that were there first, whichever comes first. */
+/* The Ps of a summary: not -1, which has the pages that were there at first, whichever comes
+ * first. */
 static void test_summary(void)
 {
 	static const uint16_t first[][3] = {{EBT_NO_DOMAIN, 3, 5}, {3, 5, EBT_NO_DOMAIN}};
