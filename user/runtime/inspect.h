@@ -33,8 +33,8 @@ void inspect_read_by(struct inspect *in, struct memory_reader *memory);
 void inspect_ask(struct inspect *in, const struct marker_requests *asked);
 /* Where markers are asked for: those of the inspected files, as marker_names_text() has them. */
 unsigned inspect_marker_names(const struct inspect *in, char *ret, size_t bytes);
-/* Opens the file of a mapping, as memory_reader_open() does. The last few are kept open for a while,
- * for the next process that maps them; a descriptor shares the offset of its file with others. */
+/* Opens the file of a mapping, as memory_reader_open() does. The last few are kept open for a
+ * while, for the next process that maps them; a descriptor shares its file's offset with others. */
 int inspect_open(struct inspect *in, pid_t pid, const struct maps_entry *e);
 
 /* The rest of the budget of one process. */
