@@ -76,7 +76,7 @@ for mode in ring watermark stream probes auto; do
 	wait_for same_descriptors
 	ok $? "$mode: behind $n children the tracer has as many descriptors as before them" ||
 		diag "$before, then $(descriptors)"
-	is "$(open_files | is_code -h | sort | uniq -c | awk '$1 > 2')" "" "$mode: nor is a file with code open for each"
+	is "$(open_files | is_code -h | sort | uniq -c | awk '$1 > 3')" "" "$mode: nor is a file with code open for each"
 	wait_for same_helpers
 	ok $? "$mode: nor is there a process more that holds probes, or one that nobody has reaped" ||
 		diag "$helpers_before, then $(helpers)"
