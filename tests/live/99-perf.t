@@ -20,9 +20,9 @@ for cpu in $(taskset -cp $$ | sed 's/.*: //; s/-/ /g' | awk -v RS=, '{ for (i = 
 	perf record -q -e sched:sched_switch -C "$cpu" -o "$TMP/idle.data" -- taskset -c "$cpu" sleep 0.05
 	perf script -i "$TMP/idle.data" -F comm | grep -q swapper && seen=$seen${seen:+,}$cpu
 done
-is "${seen:+some}" some "perf sees a CPU become idle"
-echo "# perf sees $seen become idle"
-taskset -c "$seen" perf sched record -k CLOCK_MONOTONIC -o "$TMP/sched.data" -- "$ebt" profile --off-cpu --min-duration 1ns -o "$TMP/run.ebt" -- \
+# On a busy machine none becomes idle.
+echo "# CPUs that perf sees become idle: ${seen:-none}"
+${seen:+taskset -c "$seen"} perf sched record -k CLOCK_MONOTONIC -o "$TMP/sched.data" -- "$ebt" profile --off-cpu --min-duration 1ns -o "$TMP/run.ebt" -- \
 	"$O/tests/prog/offcpu" "$TMP/file" sleep futex preempt fault >"$TMP/said" 2>"$TMP/err"
 is $? 0 "a run is recorded by both" || diag "$(cat "$TMP/err")"
 "$ebt" -q "$TMP/run.ebt" -o "$TMP/run.ndjson"
