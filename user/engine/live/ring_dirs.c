@@ -34,12 +34,20 @@ bool ring_dirs_default(unsigned i, char *ret)
 	return bases[0] && snprintf(ret, PATH_MAX, "%s/ebtrace", bases[0]) < PATH_MAX;
 }
 
+/* True if the file of the ring's name in the directory is the ring. */
+static bool has_ring(int dir, const struct ringfile *ring)
+{
+	const char *slash = strrchr(ring->path, '/');
+	struct stat named, st;
+	return slash && !fstatat(dir, slash + 1, &named, AT_SYMLINK_NOFOLLOW) &&
+	       !fstat(ring->fd, &st) && named.st_dev == st.st_dev && named.st_ino == st.st_ino;
+}
+
 /* The directory of a ring: as the process sees it, or, if that is in a chroot, as we do. */
 static int open_dir_of(pid_t pid, const struct ringfile *ring)
 {
 	const char *slash = strrchr(ring->path, '/');
-	struct stat file, st;
-	if (!slash || fstat(ring->fd, &file))
+	if (!slash)
 		return -1;
 	for (int in_root = 1; in_root >= 0; in_root--) {
 		char path[256] = "";
@@ -47,8 +55,7 @@ static int open_dir_of(pid_t pid, const struct ringfile *ring)
 			snprintf(path, sizeof(path), "/proc/%d/root", pid);
 		strncat(path, ring->path, (size_t)(slash + 1 - ring->path));
 		int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-		if (fd >= 0 && !fstatat(fd, slash + 1, &st, AT_SYMLINK_NOFOLLOW) &&
-		    st.st_dev == file.st_dev && st.st_ino == file.st_ino)
+		if (fd >= 0 && has_ring(fd, ring))
 			return fd;
 		if (fd >= 0)
 			close(fd);
@@ -103,18 +110,9 @@ static struct ring_dir *hold(struct ring_dirs *r, int fd)
 	return dir;
 }
 
-/* True if the file of the ring's name in the directory is the ring. */
-static bool has_ring(const struct ring_dir *dir, const struct ringfile *ring)
-{
-	const char *slash = strrchr(ring->path, '/');
-	struct stat named, st;
-	return slash && !fstatat(dir->fd, slash + 1, &named, AT_SYMLINK_NOFOLLOW) &&
-	       !fstat(ring->fd, &st) && named.st_dev == st.st_dev && named.st_ino == st.st_ino;
-}
-
 struct ring_dir *ring_dirs_hold(struct ring_dirs *r, pid_t pid, const struct ringfile *ring)
 {
-	if (!r->own || !has_ring(r->own, ring))
+	if (!r->own || !has_ring(r->own->fd, ring))
 		return hold(r, open_dir_of(pid, ring));
 	r->own->holds++;
 	return r->own;

@@ -162,8 +162,8 @@ static void traced_usage_end(struct traced_usage *a, struct session *s, bool kno
  * in its first milliseconds. */
 #define EARLY_NS    1000000ull
 #define EARLY_READS 5
-/* What is covered from its first moment has nothing new but its own ring, which a reader need not
- * find at once: many end before they are read. */
+/* A child that is covered has nothing new but its own ring, which a reader need not find at once:
+ * many end before they are read. */
 #define COVERED_NS 8000000ull
 /* A process may map a file and unmap as much: its mappings are read in this period at least, or,
  * among many processes, in a longer one. */
@@ -357,15 +357,6 @@ static int make_record(struct traced *t, pid_t pid, int fd, struct traced_proces
 	return 0;
 }
 
-/* Its first read is later. */
-static void rest(struct traced_process *p)
-{
-	struct traced_reads *r = &p->reads;
-	r->again = false;
-	r->last_ns = 0;
-	r->due_ns = r->rests_ns = r->since_ns + COVERED_NS;
-}
-
 /* It loads no libraries before it calls exec. */
 static void probe_child(struct traced_process *p)
 {
@@ -395,7 +386,7 @@ static int add(struct traced *t, const struct process_event *born)
 	p->process = p->usage.process;
 	t->running[t->count++] = p;
 	if (change.covered)
-		rest(p);
+		p->reads.due_ns = p->reads.rests_ns = p->reads.since_ns + COVERED_NS;
 	t->due_ns = p->reads.due_ns < t->due_ns ? p->reads.due_ns : t->due_ns;
 	change.process = p;
 	return publish(t, &change);

@@ -257,7 +257,7 @@ static int receive_process(struct bpf_records *s, const struct ebt_process_recor
 						      .path = exec_path(rec, payload)});
 		if (s->opt.pages)
 			err = page_user_exec(s->opt.pages, &proc->pages, rec->mm, rec->ts);
-		bpf_traced_report_exec(s->opt.traced, proc);
+		bpf_traced_report_exec(s->opt.traced, proc, rec->ts);
 	} else if (proc && rec->head.site == EBT_PROCESS_EXIT) {
 		bpf_traced_exited(s->opt.traced, proc, rec->ts);
 		bpf_traced_report(s->opt.traced, pid, PROCESS_EXITED, rec->ts);

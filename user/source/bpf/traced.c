@@ -356,6 +356,14 @@ static int had_probes(const struct bpf_traced *t, const struct bpf_process *proc
 	return parent && bpf_files_probed(&t->by, &parent->files, proc->born_ns);
 }
 
+/* The runtime in its program, of the version that the user says; zeroes: not known. */
+static struct runtime_version runtime_of(const struct bpf_traced *t, const struct bpf_process *proc)
+{
+	struct runtime_version found = inspect_found(t->by.inspect, proc->exe_dev, proc->exe_inode);
+	bool is_asked = found.language && t->by.env.plan->runtime.language;
+	return is_asked ? t->by.env.plan->runtime : found;
+}
+
 /* The program is inspected: whether it is stopped at its next exec. */
 static void judge(struct bpf_traced *t, const struct bpf_process *proc)
 {
@@ -366,7 +374,7 @@ static void judge(struct bpf_traced *t, const struct bpf_process *proc)
 	if (fd < 0)
 		return;
 	if (!inspect_peek(t->by.inspect, fd, &in)) {
-		processes_at(t->opt.processes, proc->process)->in_program = in.runtime;
+		processes_at(t->opt.processes, proc->process)->in_program = runtime_of(t, proc);
 		bool covered = bpf_links_cover(&t->by.links, NULL, proc->exe_dev, proc->exe_inode,
 					       UINT64_MAX);
 		exec_holder_judge(t->holder, fd,
@@ -462,17 +470,13 @@ void bpf_traced_exec(struct bpf_traced *t, struct bpf_process *proc, uint64_t ts
 	bpf_files_exec(&t->by, &proc->files, ts);
 }
 
-void bpf_traced_report_exec(const struct bpf_traced *t, const struct bpf_process *proc)
+void bpf_traced_report_exec(const struct bpf_traced *t, const struct bpf_process *proc, uint64_t ts)
 {
-	if (t->opt.report)
-		t->opt.report(t->opt.ctx,
-			      &(struct process_event){.kind = PROCESS_EXECED,
+	bpf_traced_publish(t, &(struct process_event){.kind = PROCESS_EXECED,
 						      .pid = proc->pid,
-						      .ts = proc->born_ns,
+						      .ts = ts,
 						      .by_bpf = true,
-						      .runtime = inspect_found(t->by.inspect,
-									       proc->exe_dev,
-									       proc->exe_inode)});
+						      .runtime = runtime_of(t, proc)});
 }
 
 static void update(struct bpf_traced *t, struct bpf_process *proc)
@@ -612,20 +616,6 @@ static int begin_pages_of_child(struct bpf_traced *t, struct bpf_process *child,
 			       EBT_PAGE_FORK);
 }
 
-/* parent: NULL: not known. */
-static void report_birth(const struct bpf_traced *t, const struct bpf_process *proc,
-			 const struct bpf_process *parent, uint64_t ts)
-{
-	if (t->opt.report)
-		t->opt.report(t->opt.ctx,
-			      &(struct process_event){.kind = PROCESS_BORN,
-						      .pid = proc->pid,
-						      .parent = parent ? parent->pid : 0,
-						      .ts = ts,
-						      .by_bpf = true,
-						      .covered = proc->covered});
-}
-
 /* Whether shared links probe in a child what its parent has mapped. Of programs of ours, in which
  * files of rings stay when their processes end. */
 static bool is_covered(const struct bpf_traced *t, const struct bpf_process *child,
@@ -672,7 +662,12 @@ void bpf_traced_add_child(struct bpf_traced *t, pid_t pid, uint32_t slot,
 	if (birth->ts)
 		bpf_traced_fork(t, proc, parent, birth->ts);
 	proc->covered = birth->ts && is_covered(t, proc, parent);
-	report_birth(t, proc, parent, birth->ts);
+	bpf_traced_publish(t, &(struct process_event){.kind = PROCESS_BORN,
+						      .pid = pid,
+						      .parent = parent ? parent->pid : 0,
+						      .ts = birth->ts,
+						      .by_bpf = true,
+						      .covered = proc->covered});
 }
 
 /* ---- the end of the run ---- */

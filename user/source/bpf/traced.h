@@ -194,13 +194,16 @@ static inline uint32_t bpf_traced_sites(const struct bpf_traced *t)
 	return t->by.links.sites;
 }
 /* Calls report(). */
+static inline void bpf_traced_publish(const struct bpf_traced *t, const struct process_event *e)
+{
+	if (t->opt.report)
+		t->opt.report(t->opt.ctx, e);
+}
 static inline void bpf_traced_report(const struct bpf_traced *t, pid_t pid,
 				     enum process_event_kind kind, uint64_t ts)
 {
-	if (t->opt.report)
-		t->opt.report(t->opt.ctx,
-			      &(struct process_event){
-				      .kind = kind, .pid = pid, .ts = ts, .by_bpf = true});
+	bpf_traced_publish(
+		t, &(struct process_event){.kind = kind, .pid = pid, .ts = ts, .by_bpf = true});
 }
 
 /* Attaches to what is new among the process's mappings, as they were at read_ns. The number of new
@@ -215,8 +218,9 @@ void bpf_traced_fork(struct bpf_traced *t, struct bpf_process *proc,
 /* The process runs another program since `ts`, or the same one anew. */
 void bpf_traced_exec(struct bpf_traced *t, struct bpf_process *proc, uint64_t ts,
 		     const struct bpf_program *program);
-/* Calls report() with the exec. */
-void bpf_traced_report_exec(const struct bpf_traced *t, const struct bpf_process *proc);
+/* Calls report() with its exec. */
+void bpf_traced_report_exec(const struct bpf_traced *t, const struct bpf_process *proc,
+			    uint64_t ts);
 /* No process may be probed by this program: it was refused, and some process needs it. */
 void bpf_traced_refuse(struct bpf_traced *t, enum bpf_probe program);
 /* The process is held if its mappings are another program's: they can be read before the kernel

@@ -183,7 +183,7 @@ static void test_no_trace(void)
 	session_free(session);
 }
 
-/* Of a pipe the end that cannot be read, of which the other one is closed: poll() wakes for it. */
+/* The writing end of a pipe whose reading end is closed: poll() wakes, and a read fails. */
 static void test_unreadable(void)
 {
 	struct run r;
