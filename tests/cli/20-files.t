@@ -49,7 +49,7 @@ ok $? "an OCaml file whose release is not named by an option is reported as a gu
 # A ring that has no room in memory waits in its file, and the others wait for it.
 EBTRACE_START=1 EBTRACE_LOG_WSIZE=18 EBTRACE_PRESERVE=1 EBTRACE_DIR=$TMP "$O/tests/prog/minigc" -q \
 	-t 4 -n 60000 -c /dev/null
-ring=$(echo "$TMP"/*.events | tr ' ' '\n' | grep -v '471[123]')
+ring=$(echo "$TMP"/*.events | tr ' ' '\n' | grep -v '/471[123]\.events$')
 "$O/ebtrace" -f ndjson "$ring" >"$TMP/want"
 "$O/ebtrace" -f ndjson --buffer 64K "$ring" >"$TMP/out"
 same_file "$TMP/out" "$TMP/want" "a small buffer changes nothing"
