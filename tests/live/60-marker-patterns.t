@@ -6,7 +6,9 @@
 need_root
 need_command jq
 need_file "$O/tests/prog/operands_x86_64"
-prog=$(realpath "$O/tests/prog/operands_x86_64")
+# Of its own: a run probes all processes of a file.
+prog=$TMP/operands
+cp "$O/tests/prog/operands_x86_64" "$prog"
 sites=$(realpath "$O/tests/prog/sites_x86_64")
 python=/usr/bin/python3.11
 

@@ -30,6 +30,12 @@ state >middle
 until [ "\$(wc -l <pids)" -ge $((born * 9 / 10)) ]; do sleep 0.1; done
 state >late
 wait \$brood
+# A tracer that had no CPU for a while has many that have ended: it may catch up.
+for i in 1 2 3 4 5 6 7 8 9 10; do
+	{ read -r; read -r descriptors_then; read -r processes_then; } <middle
+	[ "\$(least descriptors)" -le \$((descriptors_then + 10)) ] && [ "\$(least processes)" -le \$((processes_then + 10)) ] && break
+done
+{ head -1 late; least descriptors; least processes; } >end
 kill -INT \$tracer
 wait \$tracer
 echo \$? >status
@@ -46,7 +52,7 @@ ok $? "events in are events out and lost, of $born children" ||
 [ "$recorded" -gt $((all * 9 / 10)) ]
 ok $? 'nearly all are recorded' || diag "$recorded of $all"
 { read -r rss; read -r descriptors; read -r processes; } <"$TMP/middle"
-{ read -r late_rss; read -r late_descriptors; read -r late_processes; } <"$TMP/late"
+{ read -r late_rss; read -r late_descriptors; read -r late_processes; } <"$TMP/end"
 [ $((late_rss - rss)) -le 2048 ]
 ok $? 'its memory does not grow' || diag "$rss KiB, $late_rss KiB"
 [ $((late_descriptors - descriptors)) -le 10 ]
