@@ -47,6 +47,10 @@
 
 #define RUNS 512 /* of pages, in a part of an answer */
 
+#define EXPECTED    64	     /* ranges that are likely to be read, of all processes */
+#define AHEAD	    4	     /* of one, that are read with its mappings */
+#define AHEAD_UP_NS 2000000u /* and are taken so much later at most */
+
 enum asked { ASKED_RANGE, ASKED_FILE, ASKED_PAGES, ASKED_MAPS };
 
 /* A range of a file, the descriptor of a mapping's file, which pages there are, or mappings. */
@@ -91,6 +95,11 @@ struct memory_reader {
 	unsigned same; /* of last_pid, one after the other */
 	pid_t abandoned[ABANDONED_MAX];
 	unsigned abandoned_count;
+	struct request expected[EXPECTED]; /* pid 0: none */
+	unsigned next_expected;
+	struct request ahead[AHEAD]; /* that the worker has been asked for, in this order, */
+	unsigned ahead_count;	     /* and whose answers have not been received */
+	uint64_t ahead_ns;	     /* when */
 };
 
 struct memory_reader *memory_reader_new(void)
@@ -310,6 +319,7 @@ static void abandon(struct memory_reader *r)
 {
 	close(r->fd);
 	r->fd = -1;
+	r->ahead_count = 0;
 	kill(r->worker, SIGKILL);
 	r->abandoned[r->abandoned_count++] = r->worker;
 	reap_abandoned(r);
@@ -428,6 +438,12 @@ static ssize_t receive_range(struct memory_reader *r, const struct request *q, v
 	return err ? err : (ssize_t)n;
 }
 
+static bool is_same_range(const struct request *a, const struct request *b)
+{
+	return a->pid == b->pid && a->asked == ASKED_RANGE && b->asked == ASKED_RANGE &&
+	       a->offset == b->offset && a->bytes == b->bytes && !strcmp(a->name, b->name);
+}
+
 /* One file of a process may be held, and its others not. */
 static bool is_paused(const struct memory_reader *r, const struct request *q)
 {
@@ -443,24 +459,6 @@ static void note_given_up(struct memory_reader *r, pid_t pid)
 	r->last_ns = now_ns();
 }
 
-/* Sends a request to a worker. 0 or -errno. */
-static int ask(struct memory_reader *r, const struct request *q)
-{
-	if (is_paused(r, q))
-		return -ETIMEDOUT;
-	reap_abandoned(r);
-	if (r->fd < 0 && r->abandoned_count == ABANDONED_MAX)
-		return -ETIMEDOUT;
-	int err = r->fd < 0 ? start(r) : 0;
-	struct iovec iov[] = {{(void *)q, sizeof(*q)}, {(void *)q->mapping.path, q->path_bytes}};
-	struct msghdr msg = {.msg_iov = iov, .msg_iovlen = 2};
-	if (!err && sendmsg(r->fd, &msg, MSG_NOSIGNAL) != (ssize_t)(sizeof(*q) + q->path_bytes)) {
-		abandon(r);
-		err = -ECONNRESET;
-	}
-	return err;
-}
-
 /* Behind an answer that did not come whole, the worker is given up. */
 static void note_end(struct memory_reader *r, const struct request *q, ssize_t end)
 {
@@ -471,10 +469,112 @@ static void note_end(struct memory_reader *r, const struct request *q, ssize_t e
 		note_given_up(r, q->pid);
 }
 
+/* ---- what is read ahead, with the mappings ---- */
+
+void memory_reader_expect(struct memory_reader *r, pid_t pid, const char *name, uint64_t offset,
+			  size_t n)
+{
+	struct request q = {.pid = pid, .offset = offset, .bytes = n};
+	if (!r)
+		return;
+	snprintf(q.name, sizeof(q.name), "%s", name);
+	for (unsigned i = 0; i < EXPECTED; i++)
+		if (is_same_range(&r->expected[i], &q))
+			return;
+	r->expected[r->next_expected++ % EXPECTED] = q;
+}
+
+void memory_reader_expect_environ(struct memory_reader *r, pid_t pid)
+{
+	memory_reader_expect(r, pid, "environ", 0, ENVIRON_FIRST);
+}
+
+/* What is expected to be read of a process, once. */
+static void collect_ahead(struct memory_reader *r, pid_t pid)
+{
+	for (unsigned i = 0; i < EXPECTED && r->ahead_count < AHEAD; i++) {
+		if (r->expected[i].pid != pid)
+			continue;
+		r->ahead[r->ahead_count++] = r->expected[i];
+		r->expected[i].pid = 0;
+	}
+	r->ahead_ns = now_ns();
+}
+
+/* Receives the first of these answers. As receive_range(). */
+static ssize_t receive_ahead(struct memory_reader *r, void *ret)
+{
+	int fd;
+	struct request q = r->ahead[0];
+	memmove(r->ahead, r->ahead + 1, --r->ahead_count * sizeof(*r->ahead));
+	ssize_t got = receive_range(r, &q, ret, &fd);
+	note_end(r, &q, got);
+	return got;
+}
+
+/* Drops the first n of them. */
+static void drop_ahead(struct memory_reader *r, unsigned n)
+{
+	for (; n && r->ahead_count; n--) {
+		void *to = malloc(r->ahead[0].bytes);
+		if (to)
+			receive_ahead(r, to);
+		else
+			abandon(r);
+		free(to);
+	}
+}
+
+/* Whether the range has been read ahead; then *ret_got is as of request(). */
+static bool take_ahead(struct memory_reader *r, const struct request *q, void *ret,
+		       ssize_t *ret_got)
+{
+	unsigned i = 0;
+	while (i < r->ahead_count && !is_same_range(&r->ahead[i], q))
+		i++;
+	if (i == r->ahead_count || now_ns() - r->ahead_ns > AHEAD_UP_NS)
+		return false;
+	drop_ahead(r, i);
+	if (!r->ahead_count)
+		return false;
+	*ret_got = receive_ahead(r, ret);
+	return true;
+}
+
+/* ---- conversations ---- */
+
+/* Sends a request to a worker, and behind one for mappings what is expected. 0 or -errno. */
+static int ask(struct memory_reader *r, const struct request *q)
+{
+	if (is_paused(r, q))
+		return -ETIMEDOUT;
+	reap_abandoned(r);
+	drop_ahead(r, AHEAD);
+	if (r->fd < 0 && r->abandoned_count == ABANDONED_MAX)
+		return -ETIMEDOUT;
+	int err = r->fd < 0 ? start(r) : 0;
+	if (err)
+		return err;
+	if (q->asked == ASKED_MAPS)
+		collect_ahead(r, q->pid);
+	size_t ahead = r->ahead_count * sizeof(*r->ahead);
+	struct iovec iov[] = {{(void *)q, sizeof(*q)},
+			      {(void *)q->mapping.path, q->path_bytes},
+			      {r->ahead, ahead}};
+	struct msghdr msg = {.msg_iov = iov, .msg_iovlen = 3};
+	if (sendmsg(r->fd, &msg, MSG_NOSIGNAL) == (ssize_t)(sizeof(*q) + q->path_bytes + ahead))
+		return 0;
+	abandon(r);
+	return -ECONNRESET;
+}
+
 static ssize_t request(struct memory_reader *r, const struct request *q, void *ret, int *ret_fd)
 {
 	*ret_fd = -1;
-	ssize_t got = ask(r, q);
+	ssize_t got;
+	if (take_ahead(r, q, ret, &got))
+		return got;
+	got = ask(r, q);
 	if (got)
 		return got;
 	got = receive_range(r, q, ret, ret_fd);

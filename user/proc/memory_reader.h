@@ -43,6 +43,17 @@ ssize_t memory_reader_read(struct memory_reader *r, pid_t pid, const char *name,
 ssize_t memory_reader_getenv(struct memory_reader *r, pid_t pid, const char *name, char *ret,
 			     size_t cap);
 
+/*
+ * A range, or the first part of the environment, that is likely to be read when the mappings of the
+ * process have been read next. The worker reads it in the same conversation, once; a
+ * memory_reader_read() of exactly this range takes it then, within 2 ms and before anything else
+ * is asked for. Of more than 64 the oldest are forgotten, which costs a conversation each. r: NULL:
+ * it does nothing.
+ */
+void memory_reader_expect(struct memory_reader *r, pid_t pid, const char *name, uint64_t offset,
+			  size_t n);
+void memory_reader_expect_environ(struct memory_reader *r, pid_t pid);
+
 /* Reads the mappings of a set, as maps_each() has them, of the first 64 MiB: 0 or -errno, as
  * ret->err. The caller frees *ret. Before Linux 6.18 the read waits for the lock of the address
  * space. -ETIMEDOUT: given up. r: NULL: reads without a worker. */

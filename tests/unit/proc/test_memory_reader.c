@@ -219,6 +219,109 @@ static void test_getenv(struct memory_reader *r)
 	waitpid(child, &status, 0);
 }
 
+/* ---- what is read ahead ---- */
+
+static volatile uint64_t word, other_word;
+
+static uint64_t read_word(struct memory_reader *r, volatile uint64_t *at, uint64_t n)
+{
+	uint64_t got = 0;
+	memory_reader_read(r, getpid(), "mem", (uintptr_t)at, &got, n);
+	return got;
+}
+
+static void read_maps(struct memory_reader *r, pid_t pid)
+{
+	struct seen s = {0};
+	memory_reader_maps(r, pid, MAPS_TRACED, see, &s);
+}
+
+static void expect_word(struct memory_reader *r, volatile uint64_t *at)
+{
+	memory_reader_expect(r, getpid(), "mem", (uintptr_t)at, sizeof(*at));
+}
+
+/* The worker may read it late, or we may be late to take it: whether one of many tries has what it
+ * was before it changed. prepare: behind what is expected, before: before the word is read. */
+static bool is_ahead(struct memory_reader *r, void (*prepare)(struct memory_reader *r),
+		     void (*before)(struct memory_reader *r), uint64_t n)
+{
+	for (int i = 0; i < 300; i++) {
+		word = 1;
+		other_word = 5;
+		expect_word(r, &other_word);
+		expect_word(r, &word);
+		if (prepare)
+			prepare(r);
+		read_maps(r, getpid());
+		usleep(100);
+		word = 2;
+		if (before)
+			before(r);
+		uint64_t got = read_word(r, &word, n);
+		read_word(r, &word, 1); /* nothing is left */
+		if (got == 1)
+			return true;
+	}
+	return false;
+}
+
+static void forget_by_others(struct memory_reader *r)
+{
+	for (uint64_t i = 0; i < 64; i++)
+		memory_reader_expect(r, 1, "mem", i, 1);
+}
+
+static void read_maps_of_parent(struct memory_reader *r)
+{
+	read_maps(r, getppid());
+}
+
+static void read_maps_of_both(struct memory_reader *r)
+{
+	read_maps(r, getpid());
+	read_maps(r, getpid());
+}
+
+static void wait_long(struct memory_reader *r)
+{
+	(void)r;
+	usleep(4000);
+}
+
+static void read_other_range(struct memory_reader *r)
+{
+	read_word(r, &word, 4);
+}
+
+static void read_first(struct memory_reader *r)
+{
+	read_word(r, &other_word, sizeof(other_word));
+}
+
+static void test_ahead(struct memory_reader *r)
+{
+	ok(is_ahead(r, NULL, NULL, sizeof(word)), "what is expected is read with the mappings");
+	ok(is_ahead(r, NULL, read_first, sizeof(word)), "as many ranges as are expected");
+	ok(is_ahead(r, read_maps_of_parent, NULL, sizeof(word)), "with those of its process");
+	ok(!is_ahead(r, read_maps_of_both, NULL, sizeof(word)), "with the next ones, not later");
+	ok(!is_ahead(r, NULL, wait_long, sizeof(word)), "and is not kept for long,");
+	ok(!is_ahead(r, NULL, read_other_range, sizeof(word)), "nor behind another read,");
+	ok(!is_ahead(r, NULL, NULL, 4), "nor taken for another range");
+	ok(!is_ahead(r, forget_by_others, NULL, sizeof(word)), "of many the oldest are forgotten");
+	memory_reader_expect(NULL, getpid(), "mem", 0, 1);
+	word = 3;
+	is(read_word(NULL, &word, sizeof(word)), 3, "without a worker nothing is read ahead");
+	pid_t gone = fork();
+	if (!gone)
+		_exit(0);
+	memory_reader_expect_environ(r, gone);
+	memory_reader_expect(r, gone, "mem", 0, 8);
+	read_maps(r, gone); /* of a zombie: there are none, and nothing can be read */
+	is(read_word(r, &word, sizeof(word)), 3, "errors of what is expected are its own");
+	waitpid(gone, NULL, 0);
+}
+
 /* ---- workers that do not answer, nor end when they are killed ---- */
 
 #define WORKERS 16 /* at most that have not ended */
@@ -328,6 +431,7 @@ int main(void)
 	test_own_dir(r, child);
 	test_getenv(r);
 	test_no_environment(r);
+	test_ahead(r);
 	test_pages(r, child);
 	test_given_up();
 	memory_reader_free(r);

@@ -165,6 +165,10 @@ static void traced_usage_end(struct traced_usage *a, struct session *s, bool kno
 /* A child that is covered has nothing new but its own ring, which a reader need not find at once:
  * many end before they are read. */
 #define COVERED_NS 8000000ull
+/* Scans that ends of others bring forward read a size anew after 1/SIZE_SHARE of the time for which
+ * the program has run, or SIZE_MAX_NS. */
+#define SIZE_SHARE  32
+#define SIZE_MAX_NS 8000000ull
 /* A process may map a file and unmap as much: its mappings are read in this period at least, or,
  * among many processes, in a longer one. */
 #define UNSEEN_NS	      1000000000ull
@@ -542,13 +546,18 @@ static bool may_have_changed(struct traced_process *p, bool is_due, uint64_t now
 	struct traced_reads *r = &p->reads;
 	uint64_t vm_bytes;
 	const struct traced *t = p->traced;
-	if (now < r->rests_ns && !r->again)
+	uint64_t share_ns = (now - r->since_ns) / SIZE_SHARE;
+	bool rests = now < r->rests_ns ||
+		     (r->last_ns && !is_due &&
+		      now - r->sized_ns < (share_ns < SIZE_MAX_NS ? share_ns : SIZE_MAX_NS));
+	if (rests && !r->again)
 		return false;
 	uint64_t unseen_ns = t->frugal ? UNSEEN_FRUGAL_NS + t->count * UNSEEN_FRUGAL_EACH_NS
 				       : UNSEEN_NS + t->count * UNSEEN_EACH_NS;
 	bool unseen = now - r->last_ns > unseen_ns;
 	bool others = r->has_others && now - r->since_ns < OTHERS_NS &&
 		      (is_due || now - r->last_ns > OTHERS_EACH_NS);
+	r->sized_ns = now;
 	if (read_size(p, &vm_bytes, &r->threads))
 		return r->again;
 	if (!vm_bytes) /* it is ending */

@@ -55,6 +55,7 @@ struct traced_reads {
 	/* it has a ring mapped that is not its own, as children have for a moment */
 	bool has_others;
 	uint64_t vm_bytes; /* its size then */
+	uint64_t sized_ns; /* when that was read last */
 	uint32_t threads;  /* 0: not known */
 	bool listed;	   /* its children have been, since it is probed */
 	bool asked;	   /* they have been, ever */

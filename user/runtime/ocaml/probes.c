@@ -164,3 +164,9 @@ int ocaml_probes_ring_is_on(struct memory_reader *memory, pid_t pid, const struc
 	ssize_t n = memory_reader_read(memory, pid, "mem", p->flag, &flag, sizeof(flag));
 	return n < 0 ? (int)n : n != sizeof(flag) ? -EFAULT : flag != 0;
 }
+
+void ocaml_probes_expect_ring(struct memory_reader *memory, pid_t pid,
+			      const struct ocaml_location *p)
+{
+	memory_reader_expect(memory, pid, "mem", p->flag, sizeof(uint64_t));
+}

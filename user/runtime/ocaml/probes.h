@@ -87,5 +87,9 @@ void ocaml_probes_locate(int fd, const struct ocaml_runtime *r, struct memory_re
 /* 1: the program's own ring is on; 0: it is off; -errno: its memory cannot be read. */
 int ocaml_probes_ring_is_on(struct memory_reader *memory, pid_t pid,
 			    const struct ocaml_location *p);
+/* That is asked for when the mappings of the process have been read next: they are read together
+ * (memory_reader_expect()). */
+void ocaml_probes_expect_ring(struct memory_reader *memory, pid_t pid,
+			      const struct ocaml_location *p);
 
 #endif

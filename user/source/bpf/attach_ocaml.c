@@ -24,6 +24,7 @@ struct file_runtime {
 	struct ocaml_location location;
 	struct ocaml_allocs allocs; /* how its stacks are walked; zeroes: they are not */
 	bool reported;		    /* what its probes lack */
+	bool begins;		    /* too lately to have its ring on, when that is asked first */
 };
 
 static bool match(const struct runtime_file *what)
@@ -97,6 +98,7 @@ static int begin(struct attach_env *env, const struct attach_process *process,
 	o->runtime = file->what->ocaml;
 	leave_unwanted(&o->runtime, env->plan->unwanted);
 	o->after_ns = probe_after(env, process);
+	o->begins = process->begins;
 	if (env->plan->runtime.language)
 		o->runtime.version = env->plan->runtime;
 	if (env->stacks)
@@ -109,11 +111,21 @@ static int begin(struct attach_env *env, const struct attach_process *process,
 	return 0;
 }
 
+static bool records_itself(struct file_runtime *o)
+{
+	struct memory_reader *memory = o->env->plan->memory;
+	if (o->env->plan->no_ring)
+		return false;
+	bool is_on = !o->begins && ocaml_probes_ring_is_on(memory, o->pid, &o->location) > 0;
+	o->begins = false;
+	ocaml_probes_expect_ring(memory, o->pid, &o->location);
+	return is_on;
+}
+
 static enum attach_when update(void *state, uint64_t now_ns)
 {
 	struct file_runtime *o = state;
-	if (!o->env->plan->no_ring &&
-	    ocaml_probes_ring_is_on(o->env->plan->memory, o->pid, &o->location) > 0)
+	if (records_itself(o))
 		return ATTACH_NOT;
 	bool never = o->env->plan->allocs_only || o->env->plan->yield == PROBE_NOTHING;
 	return now_ns < o->after_ns || never ? ATTACH_LATER : ATTACH_NOW;

@@ -91,6 +91,7 @@ struct attach_process {
 	uint32_t before;   /* files of the process that the same attacher matched before */
 	/* also if they were of a program that it ran then, or were left and found anew */
 	bool again;
+	bool begins; /* it is stopped, as it has just called exec */
 };
 
 struct attach_file {

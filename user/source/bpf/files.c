@@ -350,6 +350,7 @@ static int begin_attachments(struct walk *w, const struct maps_entry *e, struct 
 			.since_ns = w->scan->since_ns,
 			.before = w->files->attached[i],
 			.again = w->files->ever[i],
+			.begins = w->scan->held_ns && !w->scan->inherited,
 		};
 		if (file->at[i].by || !attachers[i]->match(&in))
 			continue;
@@ -435,6 +436,12 @@ static bool is_in_ring(const struct bpf_scanner *by, const struct bpf_files *f,
 	return a->by->in_rings && f->has_ring && !by->env.plan->no_ring;
 }
 
+/* True if it has been stopped since before its mappings were read. */
+static bool is_held(const struct bpf_scan *scan)
+{
+	return scan->held_ns && scan->held_ns < scan->read_ns;
+}
+
 static int find_ring(const struct maps_entry *e, void *ctx)
 {
 	return ((struct bpf_files *)ctx)->has_ring |= is_ring(e);
@@ -487,7 +494,7 @@ static void update(struct walk *w, struct bpf_file *file)
 			n > 0 ? attachment_missed(env, a, w->scan, file->unwatched_ns) : 0;
 		/* It may have mapped one while it was attached to. */
 		if ((n < 0 || missed) && a->by->in_rings && !w->files->has_ring &&
-		    !w->scan->is_held)
+		    !is_held(w->scan))
 			memory_reader_maps(w->by->env.plan->memory, w->scan->pid, MAPS_TRACED,
 					   find_ring, w->files);
 		bool in_ring = a->by && (a->left_alone || (n && is_in_ring(w->by, w->files, a)));

@@ -63,7 +63,7 @@ struct bpf_scan {
 	uint64_t unwatched_ns; /* what is found now was not watched since then; 0: no matter */
 	/* The parent's, of which it has copies; NULL: it runs a program of its own. */
 	const struct bpf_files *inherited;
-	bool is_held; /* it has been stopped since before its mappings were read */
+	uint64_t held_ns; /* it has been stopped since then; 0: it is not */
 
 	/* results */
 	int sites;    /* new ones, or -errno if there are none: why the last file that failed did */

@@ -15,6 +15,7 @@
 #include "base/log.h"
 #include "base/plural.h"
 #include "bpf/abi.h"
+#include "proc/memory_reader.h"
 #include "proc/process.h"
 #include "proc/usage.h"
 #include "source/bpf/exec_holder.h"
@@ -293,8 +294,7 @@ int bpf_traced_scan(struct bpf_traced *t, struct bpf_process *proc, const struct
 	check_links(t, proc);
 	struct bpf_scan scan = scan_of(t, proc);
 	scan.read_ns = read_ns;
-	uint64_t held_ns = t->holder ? exec_holder_since(t->holder, proc->pid) : 0;
-	scan.is_held = held_ns && held_ns < read_ns;
+	scan.held_ns = t->holder ? exec_holder_since(t->holder, proc->pid) : 0;
 	bpf_files_scan(&t->by, &proc->files, maps, &scan);
 	report_scan(t, proc, &scan, maps);
 	/* Of one that has just ended nothing is mapped. */
@@ -468,6 +468,9 @@ void bpf_traced_exec(struct bpf_traced *t, struct bpf_process *proc, uint64_t ts
 	proc->covered = false;
 	make_young(t, proc);
 	bpf_files_exec(&t->by, &proc->files, ts);
+	/* Whether it is started with its ring on is asked for when its mappings have been read. */
+	if (t->by.env.plan->own_ring_ns && runtime_of(t, proc).language)
+		memory_reader_expect_environ(t->by.env.plan->memory, proc->pid);
 }
 
 void bpf_traced_report_exec(const struct bpf_traced *t, const struct bpf_process *proc, uint64_t ts)
