@@ -6,7 +6,6 @@
 #include <linux/close_range.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -440,8 +439,8 @@ static ssize_t receive_range(struct memory_reader *r, const struct request *q, v
 
 static bool is_same_range(const struct request *a, const struct request *b)
 {
-	return a->pid == b->pid && a->asked == ASKED_RANGE && b->asked == ASKED_RANGE &&
-	       a->offset == b->offset && a->bytes == b->bytes && !strcmp(a->name, b->name);
+	return a->pid == b->pid && a->offset == b->offset && a->bytes == b->bytes &&
+	       !strcmp(a->name, b->name);
 }
 
 /* One file of a process may be held, and its others not. */
@@ -475,7 +474,7 @@ void memory_reader_expect(struct memory_reader *r, pid_t pid, const char *name, 
 			  size_t n)
 {
 	struct request q = {.pid = pid, .offset = offset, .bytes = n};
-	if (!r)
+	if (!r || n > ENVIRON_FIRST)
 		return;
 	snprintf(q.name, sizeof(q.name), "%s", name);
 	for (unsigned i = 0; i < EXPECTED; i++)
@@ -515,14 +514,9 @@ static ssize_t receive_ahead(struct memory_reader *r, void *ret)
 /* Drops the first n of them. */
 static void drop_ahead(struct memory_reader *r, unsigned n)
 {
-	for (; n && r->ahead_count; n--) {
-		void *to = malloc(r->ahead[0].bytes);
-		if (to)
-			receive_ahead(r, to);
-		else
-			abandon(r);
-		free(to);
-	}
+	char to[ENVIRON_FIRST];
+	for (; n && r->ahead_count; n--)
+		receive_ahead(r, to);
 }
 
 /* Whether the range has been read ahead; then *ret_got is as of request(). */
@@ -572,10 +566,7 @@ static ssize_t request(struct memory_reader *r, const struct request *q, void *r
 {
 	*ret_fd = -1;
 	ssize_t got;
-	if (take_ahead(r, q, ret, &got))
-		return got;
-	got = ask(r, q);
-	if (got)
+	if (take_ahead(r, q, ret, &got) || (got = ask(r, q)))
 		return got;
 	got = receive_range(r, q, ret, ret_fd);
 	note_end(r, q, got);

@@ -47,8 +47,8 @@ ssize_t memory_reader_getenv(struct memory_reader *r, pid_t pid, const char *nam
  * A range, or the first part of the environment, that is likely to be read when the mappings of the
  * process have been read next. The worker reads it in the same conversation, once; a
  * memory_reader_read() of exactly this range takes it then, within 2 ms and before anything else
- * is asked for. Of more than 64 the oldest are forgotten, which costs a conversation each. r: NULL:
- * it does nothing.
+ * is asked for. Of more than 64 the oldest are forgotten, which costs a conversation each; so does
+ * one of more than 16 KiB. r: NULL: it does nothing.
  */
 void memory_reader_expect(struct memory_reader *r, pid_t pid, const char *name, uint64_t offset,
 			  size_t n);
