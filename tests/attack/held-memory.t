@@ -29,7 +29,7 @@ start() {
 reads() {
 	"$O/tests/attack/read_held" "$holder" "$@" >"$TMP/out" &
 	reader=$!
-	wait_for is_over
+	wait_for is_over || { kill -KILL "$reader"; false; }
 }
 is_over() { ! kill -0 "$reader" 2>/dev/null; }
 expected="own: read
@@ -42,6 +42,10 @@ start
 reads mem "$address"
 is $? 0 "a program that reads a page which never comes ends"
 is "$(<"$TMP/out")" "$expected" "the read is given up, and not tried again; others go on with a new worker"
+reads ahead "$address"
+is $? 0 "one that reads its mappings ends, while the page is read ahead"
+is "$(<"$TMP/out")" "mappings: read
+0 given up" "and has them without delay"
 end_holder
 
 # The file is mapped as code: it would be read for markers and runtimes.

@@ -324,18 +324,6 @@ static void abandon(struct memory_reader *r)
 	reap_abandoned(r);
 }
 
-void memory_reader_free(struct memory_reader *r)
-{
-	if (!r)
-		return;
-	if (r->fd >= 0) {
-		close(r->fd); /* the worker waits for nothing else, and ends */
-		waitpid(r->worker, NULL, 0);
-	}
-	reap_abandoned(r);
-	free(r);
-}
-
 /* Whether the worker runs, or would if it had a CPU. */
 static bool is_running(pid_t worker)
 {
@@ -517,6 +505,19 @@ static void drop_ahead(struct memory_reader *r, unsigned n)
 	char to[ENVIRON_FIRST];
 	for (; n && r->ahead_count; n--)
 		receive_ahead(r, to);
+}
+
+void memory_reader_free(struct memory_reader *r)
+{
+	if (!r)
+		return;
+	drop_ahead(r, AHEAD);
+	if (r->fd >= 0) {
+		close(r->fd); /* the worker waits for nothing else, and ends */
+		waitpid(r->worker, NULL, 0);
+	}
+	reap_abandoned(r);
+	free(r);
 }
 
 /* Whether the range has been read ahead; then *ret_got is as of request(). */
