@@ -254,7 +254,7 @@ $(O)/languages/ebtrace $(O)/languages/write_moth: $(O)/libuser.a
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(LDFLAGS) $(filter %.o,$^) $(filter %.a,$^) $(CMD_LIBS) $(LIBS) -o $@
 # The program with allocations that fail, one in each run.
-$(O)/no-memory/ebtrace: LDFLAGS += -Wl,--wrap=main,--wrap=malloc,--wrap=calloc,--wrap=realloc
+$(O)/no-memory/ebtrace: LDFLAGS += -Wl,--wrap=main,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=free
 $(O)/no-memory/ebtrace: $(call obj,$(CMD_SRC)) $(O)/tests/no-memory/fail.o $(O)/libuser.a
 	$(say) LD $@
 	@mkdir -p $(@D)

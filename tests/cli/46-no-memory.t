@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
 # Each command, once for each chain of callers that allocates memory, with the first allocation of that chain failing:
-# it fails and says why, or writes what it writes otherwise. $O/no-memory/ebtrace runs itself so (fail.c).
+# it fails and says why, or writes what it writes otherwise; and gives back its memory and descriptors. $O/no-memory/ebtrace runs itself so (fail.c).
 . tests/lib.sh
 need_command xz
 
@@ -16,13 +16,13 @@ silent() { # ARGS...: what is silent, by its callers
 	diag "$(tail -1 "$TMP/out")" "$(cat "$TMP/err")"
 	grep '^status' "$TMP/out" | head -5 | while read -r _ status frames; do
 		# shellcheck disable=SC2086
-		diag "status $status: $(addr2line -s -f -e "$O/no-memory/ebtrace" ${frames%%:*} | paste -sd' ')"
+		diag "status $status:${frames#*:} $(addr2line -s -f -e "$O/no-memory/ebtrace" ${frames%%:*} | paste -sd' ')"
 	done
 	return 1
 }
 whole() { # ARGS...
 	silent "$@"
-	ok $? "an allocation that fails is told, or makes no difference: $(printf '%s\n' "$*" | sed "s,$TMP/,,g")"
+	ok $? "an allocation that fails is reported, or makes no difference, and nothing is left: $(printf '%s\n' "$*" | sed "s,$TMP/,,g")"
 }
 
 # Inputs, in the formats that their events have.
@@ -42,24 +42,42 @@ whole info --ocaml-version 5.3 "$TMP/c-user.events"
 whole info "$TMP/external.ctf"
 whole info --json "$TMP/sleep-go122.pt"
 whole list --events
+whole list --json "$O/tests/prog/sites_x86_64"
 # Reports.
 whole stat "$captures/blame.ebt"
 whole stat --blame --json "$captures/ocaml-blame.ebt"
 whole stat --mmu -f svg "$captures/ocaml-blame.ebt"
 whole stat --by=program "$captures/probes.ebt"
+whole stat --by process --top 1 "$captures/forks.ebt"
+whole top --once "$captures/forks.ebt"
+whole top --json --group program --blame "$captures/ocaml-blame.ebt"
 whole mem "$TMP/external.ctf"
+whole mem --json "$TMP/single.ctf"
+whole mem hotspots --wrapper 'caml_*' "$TMP/external.ctf"
+whole mem live --at 10ms --filter 'size>=8,lifetime>1us' "$TMP/external.ctf"
+whole mem flame -f folded "$TMP/external.ctf"
+whole mem timeline --json "$TMP/external.ctf"
 whole mem lifetimes --json "$TMP/external.ctf"
 whole mem flame -f svg "$TMP/external.ctf"
 whole mem timeline -f svg "$TMP/external.ctf"
 whole mem diff "$TMP/external.ctf" "$TMP/single.ctf"
 whole mem -f pprof "$TMP/external.ctf"
 whole pages "$TMP/sleep-go122.pt"
+whole pages --json "$TMP/sleep-go122.pt"
+whole pages occupancy --at 10ms "$TMP/sleep-go122.pt"
+whole pages damage "$captures/pagetrace.ebt"
+whole pages -f ebt "$TMP/sleep-go122.pt"
 whole pages map -f svg "$TMP/sleep-go122.pt"
 whole pages map -f html "$TMP/sleep-go122.pt"
 whole pages map -f png "$TMP/sleep-go122.pt"
 whole spans "$profiles/laps-new.ebt"
 whole spans -f svg "$profiles/laps-new.ebt"
 whole spans --fibers --json "$profiles/ocaml-fibers.ebt"
+whole spans --top 2 "$profiles/laps-new.ebt"
+whole spans -f folded --by program "$profiles/laps-new.ebt"
+whole profile --by thread "$profiles/ocaml-mixed.ebt"
+whole profile --json --by phase "$profiles/ocaml-mixed.ebt"
+whole profile -f folded "$profiles/laps-old.ebt"
 whole profile -f svg "$profiles/ocaml-mixed.ebt"
 whole profile -f pprof "$profiles/ocaml-mixed.ebt"
 whole profile diff "$profiles/laps-old.ebt" "$profiles/laps-new.ebt"

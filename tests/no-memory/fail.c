@@ -2,10 +2,11 @@
 /*
  * The program, run once for each chain of callers that allocates, with the first allocation of that
  * chain failing. Each run has to end with a status that is not 0 and a message with the system's
- * words for it, or to write what it writes otherwise. The linker wraps main and the allocators (see
- * the Makefile); those inside of libc are not wrapped. Prints a line for each chain where neither
- * is so, with its addresses for addr2line, and at last the number of chains. OUTPUT=FILE is
- * compared, too.
+ * words for it, or to write what it writes otherwise; and to give back what it has allocated and
+ * opened, as far as it does otherwise. The linker wraps main and the allocators (see the Makefile);
+ * those inside of libc are not wrapped. Prints a line for each chain where that is not so, with its
+ * addresses for addr2line, and that of the allocation of a block that was left; at last the number
+ * of chains. OUTPUT=FILE is compared, too.
  */
 #include <errno.h>
 #include <execinfo.h>
@@ -26,14 +27,19 @@
 #define DEPTH	   4
 #define OWN_FRAMES 2
 
+#define BLOCKS	    (1u << 20) /* that are remembered */
+#define DESCRIPTORS 256
+
 int __real_main(int argc, char **argv);
 int __wrap_main(int argc, char **argv);
 void *__real_malloc(size_t size);
 void *__real_calloc(size_t n, size_t size);
 void *__real_realloc(void *p, size_t size);
+void __real_free(void *p);
 void *__wrap_malloc(size_t size);
 void *__wrap_calloc(size_t n, size_t size);
 void *__wrap_realloc(void *p, size_t size);
+void __wrap_free(void *p);
 
 extern const char __executable_start[];
 
@@ -46,8 +52,67 @@ struct chain {
 static struct chains {
 	bool counting, failed;
 	unsigned n, failing;
+	struct left {
+		unsigned blocks, descriptors;
+		uintptr_t block; /* the caller that allocated one of them */
+	} left;			 /* of the last run that returned from main */
 	struct chain at[MAX_CHAINS];
 } * chains;
+
+/* By address, in a place from its hash on. */
+static struct block {
+	void *p; /* &gone: it was freed, and others may be behind it */
+	uintptr_t from;
+} blocks[BLOCKS];
+static unsigned used, live; /* of them, with freed ones and without */
+static char gone;
+
+static unsigned place_of(const void *p)
+{
+	return (unsigned)(((uintptr_t)p >> 4) * 0x9e3779b97f4a7c15ull >> 44) % BLOCKS;
+}
+
+static void *remember(void *p, const void *caller)
+{
+	unsigned i = place_of(p);
+	if (!p || used > BLOCKS / 4 * 3)
+		return p;
+	while (blocks[i].p && blocks[i].p != &gone)
+		i = (i + 1) % BLOCKS;
+	used += !blocks[i].p;
+	live++;
+	blocks[i] = (struct block){p, (uintptr_t)caller - (uintptr_t)__executable_start};
+	return p;
+}
+
+static void forget(const void *p)
+{
+	unsigned i = place_of(p);
+	while (blocks[i].p && blocks[i].p != p)
+		i = (i + 1) % BLOCKS;
+	if (!blocks[i].p)
+		return;
+	blocks[i].p = &gone;
+	live--;
+}
+
+static unsigned count_descriptors(void)
+{
+	unsigned n = 0;
+	for (int fd = 0; fd < DESCRIPTORS; fd++)
+		n += fcntl(fd, F_GETFD) >= 0;
+	return n;
+}
+
+static void note_left(unsigned descriptors)
+{
+	struct left *l = &chains->left;
+	l->descriptors = count_descriptors() - descriptors;
+	l->blocks = live;
+	for (unsigned i = 0; live && i < BLOCKS; i++)
+		if (blocks[i].p && blocks[i].p != &gone)
+			l->block = blocks[i].from;
+}
 
 static bool chain_fails(void)
 {
@@ -72,17 +137,27 @@ static bool chain_fails(void)
 
 void *__wrap_malloc(size_t size)
 {
-	return chain_fails() ? NULL : __real_malloc(size);
+	return chain_fails() ? NULL : remember(__real_malloc(size), __builtin_return_address(0));
 }
 
 void *__wrap_calloc(size_t n, size_t size)
 {
-	return chain_fails() ? NULL : __real_calloc(n, size);
+	return chain_fails() ? NULL : remember(__real_calloc(n, size), __builtin_return_address(0));
 }
 
 void *__wrap_realloc(void *p, size_t size)
 {
-	return chain_fails() ? NULL : __real_realloc(p, size);
+	void *q = chain_fails() ? NULL : __real_realloc(p, size);
+	if (q && p)
+		forget(p);
+	return remember(q, __builtin_return_address(0));
+}
+
+void __wrap_free(void *p)
+{
+	if (p)
+		forget(p);
+	__real_free(p);
 }
 
 struct run {
@@ -105,13 +180,17 @@ static struct run run_main(int argc, char **argv)
 	if (file)
 		unlink(file);
 	chains->failed = false;
+	chains->left = (struct left){0};
 	fflush(stdout);
 	pid_t pid = fork();
 	if (!pid) {
 		dup2(r.out, STDOUT_FILENO);
 		dup2(r.err, STDERR_FILENO);
 		alarm(RUN_SECONDS);
-		exit(__real_main(argc, argv));
+		unsigned descriptors = count_descriptors();
+		int status = __real_main(argc, argv);
+		note_left(descriptors);
+		exit(status);
 	}
 	if (pid < 0 || waitpid(pid, &r.status, 0) != pid)
 		abort();
@@ -160,6 +239,7 @@ int __wrap_main(int argc, char **argv)
 	chains = c;
 	c->counting = true;
 	struct run whole = run_main(argc, argv);
+	struct left usual = c->left;
 	c->counting = false;
 	for (unsigned i = 0; i < c->n; i++) {
 		c->failing = i;
@@ -169,15 +249,21 @@ int __wrap_main(int argc, char **argv)
 		bool good = says_so(said) ? WIFEXITED(r.status)
 					  : !r.status && same_contents(r.out, whole.out);
 		run_close(&r);
-		if (good)
+		bool keeps =
+			c->left.blocks > usual.blocks || c->left.descriptors > usual.descriptors;
+		if (good && !keeps)
 			continue;
 		silent++;
 		printf("status %#x", (unsigned)r.status);
+		if (keeps)
+			printf(" %#lx", (unsigned long)c->left.block);
 		for (unsigned f = 0; f < DEPTH; f++)
 			printf(" %#lx", (unsigned long)c->at[i].from[f]);
-		printf(": %s\n", said);
+		printf(": %u blocks, %u descriptors left: %s\n", c->left.blocks,
+		       c->left.descriptors, said);
 	}
-	printf("%u chains, %u silent\n", c->n, silent);
+	printf("%u chains, %u silent; %u blocks, %u descriptors left, %#lx\n", c->n, silent,
+	       usual.blocks, usual.descriptors, (unsigned long)usual.block);
 	run_close(&whole);
-	return silent || whole.status;
+	return silent || whole.status || usual.blocks || usual.descriptors;
 }

@@ -414,7 +414,8 @@ int pages_map_svg(struct buf *b, const struct pages_view *v)
 	if (!err)
 		put_svg(b, &p, buf_str(&svg));
 	err = err ? err : svg.err;
-	buf_done(&svg);
+	/* A canvas that is not finished writes when it is freed. */
 	picture_done(&p);
+	buf_done(&svg);
 	return err;
 }

@@ -445,6 +445,10 @@ void blame_free(struct blame *b)
 		return;
 	tracks_free(b->tracks);
 	size_t at = 0;
+	/* Without memory for its track a lane has none. */
+	for (struct lane *l; (l = ptrarray_next(&b->lanes, &at));)
+		free_lane(b, l);
+	at = 0;
 	for (struct blamed *of; (of = ptrarray_next(&b->processes, &at));)
 		free_blamed(of);
 	ptrarray_done(&b->processes);
