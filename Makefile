@@ -253,13 +253,15 @@ $(O)/languages/ebtrace $(O)/languages/write_moth: $(O)/libuser.a
 	$(say) LD $@
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(LDFLAGS) $(filter %.o,$^) $(filter %.a,$^) $(CMD_LIBS) $(LIBS) -o $@
-# The program with allocations that fail, one in each run.
-$(O)/no-memory/ebtrace: LDFLAGS += -Wl,--wrap=main,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=free
-$(O)/no-memory/ebtrace: $(call obj,$(CMD_SRC)) $(O)/tests/no-memory/fail.o $(O)/libuser.a
+# The program with calls that fail, one in each run.
+COMMA := ,
+FAILING := malloc calloc realloc open openat opendir fdopendir fopen fstat fstatat read pread write pwrite mmap memfd_create ftruncate renameat
+$(O)/failing/ebtrace: LDFLAGS += $(patsubst %,-Wl$(COMMA)--wrap=%,main free $(FAILING))
+$(O)/failing/ebtrace: $(call obj,$(CMD_SRC)) $(O)/tests/failing/fail.o $(O)/libuser.a
 	$(say) LD $@
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(LDFLAGS) $^ $(CMD_LIBS) $(LIBS) -o $@
-MADE_UP := $(addprefix $(O)/,no-memory/ebtrace kinds/ebtrace kinds/write_kinds languages/ebtrace languages/write_moth)
+MADE_UP := $(addprefix $(O)/,failing/ebtrace kinds/ebtrace kinds/write_kinds languages/ebtrace languages/write_moth)
 
 tests: all man $(UNIT) $(PROGS) $(ATTACKS) $(MADE_UP) ## build the test programs
 

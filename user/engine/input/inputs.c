@@ -208,7 +208,9 @@ static int begin_reading(struct input *in)
 	ssize_t n = 0;
 	if (S_ISREG(st.st_mode))
 		n = pread(in->fd, head, sizeof(head), lseek(in->fd, 0, SEEK_CUR));
-	recognise(in, head, n > 0 ? (size_t)n : 0);
+	if (n < 0)
+		return -errno;
+	recognise(in, head, (size_t)n);
 	if (in->foreign)
 		return -EBADMSG;
 	set_ready(in);

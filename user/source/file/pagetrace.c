@@ -239,10 +239,9 @@ int pagetrace_source_new(struct session *session, int fd, const struct pagetrace
 	s->fd = fd;
 	s->alone = o->alone;
 	s->name = strdup(o->name);
-	bool is_file = !fstat(fd, &st) && S_ISREG(st.st_mode);
-	int err = !s->name ? -ENOMEM : enter_process(s);
+	int err = !s->name ? -ENOMEM : fstat(fd, &st) ? -errno : enter_process(s);
 	if (!err)
-		err = is_file ? open_file(s) : open_pipe(s, o);
+		err = S_ISREG(st.st_mode) ? open_file(s) : open_pipe(s, o);
 	if (err) {
 		pagetrace_free(&s->base);
 		return err;

@@ -358,13 +358,12 @@ static void choose_release(struct ebt_cursor *c, enum ebt_release release)
 	c->release = release;
 }
 
-/* The pid in the file, else in its name, PID.events. 0: in neither. */
-static uint32_t find_pid(const struct ebt_cursor *c, const char *name)
+/* The pid in the file, else in its name, PID.events. 0: in neither. 0 or -errno. */
+static int find_pid(const struct ebt_cursor *c, const char *name, uint32_t *ret)
 {
 	uint64_t pid = c->reader.ext.pid;
 
-	if (!c->reader.has_ext)
-		pid = ring_reader_first_pid(&c->reader);
+	int err = c->reader.has_ext ? 0 : ring_reader_first_pid(&c->reader, &pid);
 	if (!pid) {
 		const char *slash = strrchr(name, '/');
 		const char *base = slash ? slash + 1 : name;
@@ -372,7 +371,8 @@ static uint32_t find_pid(const struct ebt_cursor *c, const char *name)
 		if (digits && digits < 10 && !strcmp(base + digits, ".events"))
 			pid = strtoul(base, NULL, 10);
 	}
-	return pid <= INT32_MAX ? (uint32_t)pid : 0;
+	*ret = pid <= INT32_MAX ? (uint32_t)pid : 0;
+	return err;
 }
 
 int ebt_cursor_open_fd(int fd, const char *name, enum ebt_release release, struct ebt_cursor **ret,
@@ -390,7 +390,13 @@ int ebt_cursor_open_fd(int fd, const char *name, enum ebt_release release, struc
 		return err;
 	}
 	choose_release(c, release);
-	set_pid(c, find_pid(c, name));
+	uint32_t pid;
+	err = find_pid(c, name, &pid);
+	if (err) {
+		ebt_cursor_close(c);
+		return fail(reason, name, err);
+	}
+	set_pid(c, pid);
 	*ret = c;
 	return 0;
 }

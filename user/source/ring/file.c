@@ -2,6 +2,7 @@
 #include "source/ring/file.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -110,12 +111,10 @@ bool ring_file_update(struct ring_file *f, uint64_t update_ns, struct ring_fill 
 	f->last_update = !f->live;
 	uint32_t used = cursor_used(f->cursor);
 	if (looked < 0 || (used && !array_room(f->rings, f->watches, used - 1))) {
-		/* Truncated, or unreadable: fetched words are delivered, the rest is lost. */
-		bool cut = looked < 0 && looked != -ENOMEM;
-		ring_file_damage(f, l->headers_offset,
-				 cut ? "the headers of the rings, found the end of the file"
-				     : "the headers of the rings, found no memory for them",
-				 NULL);
+		/* Fetched words are delivered, the rest is lost. */
+		snprintf(f->unread, sizeof(f->unread), "the headers of the rings, found: %s",
+			 strerror(looked < 0 ? -looked : ENOMEM));
+		ring_file_damage(f, l->headers_offset, f->unread, NULL);
 		return false;
 	}
 	for (; f->used < used; f->used++)

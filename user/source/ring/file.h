@@ -25,6 +25,7 @@ struct ring_file {
 	struct ebt_cursor *cursor;
 	char *name;
 	struct ring_damage damage; /* count 0: none yet; its name is ours */
+	char unread[96];	   /* what it expected, where the headers cannot be read */
 	uint32_t process;
 	uint32_t number; /* in order of addition */
 	uint32_t place;	 /* among the source's files */

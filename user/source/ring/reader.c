@@ -373,17 +373,20 @@ size_t ring_reader_bytes(const struct ring_reader *rr)
 	return rr->layout.max_domains * (sizeof(*rr->ring) + sizeof(*rr->state));
 }
 
-uint64_t ring_reader_first_pid(const struct ring_reader *rr)
+int ring_reader_first_pid(const struct ring_reader *rr, uint64_t *ret)
 {
 	struct ebt_ring_header h;
 	uint64_t w[3];
 
-	if (file_read_at(rr->fd, &h, sizeof(h), ring_layout_header(&rr->layout, 0)) != sizeof(h) ||
-	    h.head || h.tail < 3 ||
-	    file_read_at(rr->fd, w, sizeof(w), ring_layout_word(&rr->layout, 0, 0)) != sizeof(w) ||
-	    w[0] != ebt_ring_event_header(3, 0, EBT_RING_LIFECYCLE, 0, 0) || w[2] > INT32_MAX)
-		return 0;
-	return w[2];
+	*ret = 0;
+	ssize_t n = file_read_at(rr->fd, &h, sizeof(h), ring_layout_header(&rr->layout, 0));
+	if (n != sizeof(h) || h.head || h.tail < 3)
+		return n < 0 ? (int)n : 0;
+	n = file_read_at(rr->fd, w, sizeof(w), ring_layout_word(&rr->layout, 0, 0));
+	if (n == sizeof(w) && w[0] == ebt_ring_event_header(3, 0, EBT_RING_LIFECYCLE, 0, 0) &&
+	    w[2] <= INT32_MAX)
+		*ret = w[2];
+	return n < 0 ? (int)n : 0;
 }
 
 uint64_t ring_reader_skip(struct ring_reader *rr, uint32_t d)

@@ -89,8 +89,9 @@ int ring_reader_fetch(struct ring_reader *rr, uint32_t domain, uint64_t *words, 
 /* Leaves the words up to the last look out: how many they are. */
 uint64_t ring_reader_skip(struct ring_reader *rr, uint32_t domain);
 
-/* The pid in OCaml's ring_start, the first record of the file; 0: overwritten, or none. */
-uint64_t ring_reader_first_pid(const struct ring_reader *rr);
+/* The pid in OCaml's ring_start, the first record of the file; 0: overwritten, or none. 0 or
+ * -errno. */
+int ring_reader_first_pid(const struct ring_reader *rr, uint64_t *ret);
 
 /* Events of threads that found no free ring, as the producer counts them; 0 without an extension
  * block. */

@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# Each command, once for each chain of callers that allocates memory, with the first allocation of that chain failing:
-# it fails and says why, or writes what it writes otherwise; and gives back its memory and descriptors. $O/no-memory/ebtrace runs itself so (fail.c).
+# Each command, once for each chain of callers that allocates memory or asks the kernel (opens, reads, writes, maps), with
+# the first such call of that chain failing: it says why, or writes what it writes otherwise; and it gives back its memory
+# and descriptors. $O/failing/ebtrace runs itself so (fail.c).
 . tests/lib.sh
 need_command xz
 
@@ -12,17 +13,17 @@ done
 
 silent() { # ARGS...: what is silent, by its callers
 	local status frames
-	"$O/no-memory/ebtrace" "$@" >"$TMP/out" 2>"$TMP/err" && return
+	"$O/failing/ebtrace" "$@" >"$TMP/out" 2>"$TMP/err" && return
 	diag "$(tail -1 "$TMP/out")" "$(cat "$TMP/err")"
 	grep '^status' "$TMP/out" | head -5 | while read -r _ status frames; do
 		# shellcheck disable=SC2086
-		diag "status $status:${frames#*:} $(addr2line -s -f -e "$O/no-memory/ebtrace" ${frames%%:*} | paste -sd' ')"
+		diag "status $status:${frames#*:} $(addr2line -s -f -e "$O/failing/ebtrace" ${frames%%:*} | paste -sd' ')"
 	done
 	return 1
 }
 whole() { # ARGS...
 	silent "$@"
-	ok $? "an allocation that fails is reported, or makes no difference, and nothing is left: $(printf '%s\n' "$*" | sed "s,$TMP/,,g")"
+	ok $? "a call that fails is reported, or makes no difference, and nothing is left: $(printf '%s\n' "$*" | sed "s,$TMP/,,g")"
 }
 
 # Inputs, in the formats that their events have.

@@ -1,22 +1,25 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The program, run once for each chain of callers that allocates, with the first allocation of that
- * chain failing. Each run has to end with a status that is not 0 and a message with the system's
- * words for it, or to write what it writes otherwise; and to give back what it has allocated and
- * opened, as far as it does otherwise. The linker wraps main and the allocators (see the Makefile);
- * those inside of libc are not wrapped. Prints a line for each chain where that is not so, with its
- * addresses for addr2line, and that of the allocation of a block that was left; at last the number
- * of chains. OUTPUT=FILE is compared, too.
+ * The program, run once for each chain of callers that allocates or makes one of the calls below,
+ * with the first such call of that chain failing: no memory, or EIO. Each run has to end with a
+ * status that is not 0 and a message with the system's words for it, or to write what it writes
+ * otherwise; and to give back what it has allocated and opened. The linker wraps main and the calls
+ * (see the Makefile); those inside of libc are not wrapped. Prints a line for each chain where that
+ * is not so, with the address of the allocation of a block that was left and those of the chain,
+ * for addr2line; at last the number of chains. OUTPUT=FILE is compared, too.
  */
+#include <dirent.h>
 #include <errno.h>
 #include <execinfo.h>
 #include <fcntl.h>
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -36,10 +39,40 @@ void *__real_malloc(size_t size);
 void *__real_calloc(size_t n, size_t size);
 void *__real_realloc(void *p, size_t size);
 void __real_free(void *p);
+int __real_open(const char *path, int flags, ...);
+int __real_openat(int dir, const char *path, int flags, ...);
+DIR *__real_opendir(const char *path);
+DIR *__real_fdopendir(int fd);
+FILE *__real_fopen(const char *path, const char *mode);
+int __real_fstat(int fd, struct stat *st);
+int __real_fstatat(int dir, const char *path, struct stat *st, int flags);
+ssize_t __real_read(int fd, void *to, size_t n);
+ssize_t __real_pread(int fd, void *to, size_t n, off_t at);
+ssize_t __real_write(int fd, const void *from, size_t n);
+ssize_t __real_pwrite(int fd, const void *from, size_t n, off_t at);
+void *__real_mmap(void *at, size_t n, int prot, int flags, int fd, off_t from);
+int __real_memfd_create(const char *name, unsigned flags);
+int __real_ftruncate(int fd, off_t n);
+int __real_renameat(int from_dir, const char *from, int to_dir, const char *to);
 void *__wrap_malloc(size_t size);
 void *__wrap_calloc(size_t n, size_t size);
 void *__wrap_realloc(void *p, size_t size);
 void __wrap_free(void *p);
+int __wrap_open(const char *path, int flags, ...);
+int __wrap_openat(int dir, const char *path, int flags, ...);
+DIR *__wrap_opendir(const char *path);
+DIR *__wrap_fdopendir(int fd);
+FILE *__wrap_fopen(const char *path, const char *mode);
+int __wrap_fstat(int fd, struct stat *st);
+int __wrap_fstatat(int dir, const char *path, struct stat *st, int flags);
+ssize_t __wrap_read(int fd, void *to, size_t n);
+ssize_t __wrap_pread(int fd, void *to, size_t n, off_t at);
+ssize_t __wrap_write(int fd, const void *from, size_t n);
+ssize_t __wrap_pwrite(int fd, const void *from, size_t n, off_t at);
+void *__wrap_mmap(void *at, size_t n, int prot, int flags, int fd, off_t from);
+int __wrap_memfd_create(const char *name, unsigned flags);
+int __wrap_ftruncate(int fd, off_t n);
+int __wrap_renameat(int from_dir, const char *from, int to_dir, const char *to);
 
 extern const char __executable_start[];
 
@@ -64,6 +97,7 @@ static struct block {
 	void *p; /* &gone: it was freed, and others may be behind it */
 	uintptr_t from;
 } blocks[BLOCKS];
+static bool runs;	    /* main of the program does */
 static unsigned used, live; /* of them, with freed ones and without */
 static char gone;
 
@@ -116,7 +150,7 @@ static void note_left(unsigned descriptors)
 
 static bool chain_fails(void)
 {
-	if (!chains || (!chains->counting && chains->failed))
+	if (!runs || (!chains->counting && chains->failed))
 		return false;
 	void *frames[OWN_FRAMES + DEPTH];
 	int n = backtrace(frames, OWN_FRAMES + DEPTH);
@@ -160,6 +194,101 @@ void __wrap_free(void *p)
 	__real_free(p);
 }
 
+/* ---- calls of the system ---- */
+
+static inline bool call_fails(void)
+{
+	bool fails = chain_fails();
+	if (fails)
+		errno = EIO;
+	return fails;
+}
+
+int __wrap_open(const char *path, int flags, ...)
+{
+	va_list ap;
+	va_start(ap, flags);
+	mode_t mode = flags & O_CREAT ? va_arg(ap, mode_t) : 0;
+	va_end(ap);
+	return call_fails() ? -1 : __real_open(path, flags, mode);
+}
+
+int __wrap_openat(int dir, const char *path, int flags, ...)
+{
+	va_list ap;
+	va_start(ap, flags);
+	mode_t mode = flags & O_CREAT ? va_arg(ap, mode_t) : 0;
+	va_end(ap);
+	return call_fails() ? -1 : __real_openat(dir, path, flags, mode);
+}
+
+DIR *__wrap_opendir(const char *path)
+{
+	return call_fails() ? NULL : __real_opendir(path);
+}
+
+DIR *__wrap_fdopendir(int fd)
+{
+	return call_fails() ? NULL : __real_fdopendir(fd);
+}
+
+FILE *__wrap_fopen(const char *path, const char *mode)
+{
+	return call_fails() ? NULL : __real_fopen(path, mode);
+}
+
+int __wrap_fstat(int fd, struct stat *st)
+{
+	return call_fails() ? -1 : __real_fstat(fd, st);
+}
+
+int __wrap_fstatat(int dir, const char *path, struct stat *st, int flags)
+{
+	return call_fails() ? -1 : __real_fstatat(dir, path, st, flags);
+}
+
+ssize_t __wrap_read(int fd, void *to, size_t n)
+{
+	return call_fails() ? -1 : __real_read(fd, to, n);
+}
+
+ssize_t __wrap_pread(int fd, void *to, size_t n, off_t at)
+{
+	return call_fails() ? -1 : __real_pread(fd, to, n, at);
+}
+
+ssize_t __wrap_write(int fd, const void *from, size_t n)
+{
+	return call_fails() ? -1 : __real_write(fd, from, n);
+}
+
+ssize_t __wrap_pwrite(int fd, const void *from, size_t n, off_t at)
+{
+	return call_fails() ? -1 : __real_pwrite(fd, from, n, at);
+}
+
+void *__wrap_mmap(void *at, size_t n, int prot, int flags, int fd, off_t from)
+{
+	return call_fails() ? MAP_FAILED : __real_mmap(at, n, prot, flags, fd, from);
+}
+
+int __wrap_memfd_create(const char *name, unsigned flags)
+{
+	return call_fails() ? -1 : __real_memfd_create(name, flags);
+}
+
+int __wrap_ftruncate(int fd, off_t n)
+{
+	return call_fails() ? -1 : __real_ftruncate(fd, n);
+}
+
+int __wrap_renameat(int from_dir, const char *from, int to_dir, const char *to)
+{
+	return call_fails() ? -1 : __real_renameat(from_dir, from, to_dir, to);
+}
+
+/* ---- runs ---- */
+
 struct run {
 	int out, err, status;
 };
@@ -188,7 +317,9 @@ static struct run run_main(int argc, char **argv)
 		dup2(r.err, STDERR_FILENO);
 		alarm(RUN_SECONDS);
 		unsigned descriptors = count_descriptors();
+		runs = true;
 		int status = __real_main(argc, argv);
+		runs = false;
 		note_left(descriptors);
 		exit(status);
 	}
@@ -224,7 +355,8 @@ static void read_text(int fd, char *s, size_t size)
 /* A ring is read on without what there was no memory for, as a damaged one is. */
 static bool says_so(const char *said)
 {
-	return strstr(said, strerror(ENOMEM)) || strstr(said, "no memory");
+	return strstr(said, strerror(ENOMEM)) || strstr(said, "no memory") ||
+	       strstr(said, strerror(EIO));
 }
 
 int __wrap_main(int argc, char **argv)
