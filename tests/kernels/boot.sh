@@ -19,8 +19,9 @@ disk=()
 [ -e "$job/disk" ] && disk=(-drive "file=$job/disk,format=raw,if=virtio,cache=unsafe")
 # The emulated clocks are one, but the kernel does not see that. An emulated CPU to which the host
 # gives no time has not stalled.
+# The emulator translates a program anew wherever it lies: addresses are the same in each process.
 words="console=ttyS0 quiet panic=-1 mitigations=off tsc=reliable no_timer_check random.trust_cpu=on init_on_alloc=0"
-words+=" rcupdate.rcu_cpu_stall_timeout=120 watchdog_thresh=60 $*"
+words+=" norandmaps rcupdate.rcu_cpu_stall_timeout=120 watchdog_thresh=60 $*"
 # One thread for both processors: with a thread each, the emulator may run an instruction that the
 # kernel has replaced on the other one since, a breakpoint of its own among them, which is a panic.
 # Page tables of five levels and guards of user memory cost the emulator time at each access. Where the
