@@ -33,7 +33,7 @@ plain_make() { env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL -u MAKEOVERRIDES make "$@
 git status --porcelain >"$TMP/tree.before"
 mkdir -p "$TMP/another/folder"
 # gcc optimizes and describes less, where they are built once.
-[ "${BUILDS:-1}" = 1 ] && export DEB_CFLAGS_APPEND="-O1 -g1"
+[ "${BUILDS:-1}" = 1 ] && export DEB_CFLAGS_APPEND="-Og -g1"
 [ "${BUILDS:-1}" = 1 ] || TMPDIR=$TMP/another/folder packaging/deb.sh "$TMP/two" >"$TMP/two.log" 2>&1 &
 plain_make deb O="$TMP/one" >"$TMP/one.log" 2>&1
 ok $? "make deb builds packages in which lintian finds no error and no warning" ||
