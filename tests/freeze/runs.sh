@@ -91,6 +91,34 @@ heap() {
 	for form in png svg html; do frozen "$name pages map -f $form" pages map -f $form "$file"; done
 	frozen "$name pages occupancy --top 3 --at 5ms" pages occupancy --top 3 --at 5ms "$file"
 }
+# waits NAME FILE OPTIONS...: what its spans, its fibers and its samples were made of.
+waits() {
+	local name=$1 file=$2 form
+	shift 2
+	for form in "" "--json" "--by process" "--by program --json" "--top 2 --max-stack 2" "--interval 50ms" "--interval 50ms --json" "-f folded" \
+		"-f svg" "m* g*" "m* g* --json" "--fibers" "--fibers --json" "--fibers --interval 50ms --json" "--fibers -f folded" "--fibers -f svg"; do
+		# shellcheck disable=SC2086
+		frozen "$name spans $form" spans $form "$@" "$file"
+	done
+	for form in "stat --blame --interval 50ms" "stat --blame --json --interval 50ms" "stat --mmu" "stat --mmu --json" "stat --mmu -f svg" \
+		"top --once --blame" "top --json --blame"; do
+		# shellcheck disable=SC2086
+		frozen "$name $form" $form "$@" "$file"
+	done
+}
+samples() {
+	local name=$1 file=$2 form by
+	for form in "" "--json" "--top 3" "-f folded" "-f svg" "-f pprof" "--off-cpu" "--off-cpu --json" "--off-cpu --min-duration 2ms -f folded" "--wall" \
+		"--wall --json" "--wall -f pprof"; do
+		# shellcheck disable=SC2086
+		frozen "$name profile $form" profile $form "$file"
+	done
+	for by in phase thread domain program span; do
+		frozen "$name profile --by $by" profile --by $by "$file"
+		frozen "$name profile --by $by --json" profile --by $by --json "$file"
+		frozen "$name profile --by $by -f folded" profile --by $by -f folded "$file"
+	done
+}
 
 outputs() {
 	rings="ocaml-5.1.1 ocaml-5.3.0 ocaml-5.5.2"
@@ -157,11 +185,42 @@ outputs() {
 			rm -f part.* one.*
 		done
 	done
+	for name in blame forks ocaml-5.5 ocaml-blame offcpu probes; do
+		cp "$data/capture/$name.ebt" prog.ebt
+		waits "capture/$name" prog.ebt
+	done
+	for name in offcpu blame; do
+		cp "$data/capture/$name.ebt" prog.ebt
+		samples "capture/$name" prog.ebt
+	done
+	for f in "$data"/profile/*.ebt; do
+		name=${f##*/}
+		name=profile/${name%.ebt}
+		cp "$f" prog.ebt
+		events "$name" prog.ebt
+		waits "$name" prog.ebt
+		samples "$name" prog.ebt
+		for form in "" "--json" "-f folded" "-f svg"; do
+			# shellcheck disable=SC2086
+			frozen "$name against laps-old, profile diff $form" profile diff $form "$data/profile/laps-old.ebt" prog.ebt
+		done
+	done
+	for name in net reqs1 reqs2 wrapped; do
+		xz -dc "$data/eio/$name.events.xz" >4711.events
+		events "eio/$name" 4711.events --ocaml-version 5.3
+		waits "eio/$name" 4711.events --ocaml-version 5.3
+	done
 	xz -dc "$data/ocaml-5.3.0/d-wrapped.events.xz" >4711.events
 	xz -dc "$data/ocaml-5.3.0/f-fork-parent.events.xz" >4712.events
 	xz -dc "$data/ocaml-5.3.0/f-fork-child.events.xz" >4713.events
 	events "three rings" 4711.events --ocaml-version 5.3 4712.events 4713.events
 	choices "three rings" 4711.events --ocaml-version 5.3 4712.events 4713.events
+	for form in "--sort pid" "--sort p99" "--sort max" "--sort alloc --top 2" "--sort heap" "--sort lost" "--group program" "--group unit" "--group container" "--tree"; do
+		# shellcheck disable=SC2086
+		frozen "three rings top --once $form" top --once $form --ocaml-version 5.3 4711.events 4712.events 4713.events
+		# shellcheck disable=SC2086
+		frozen "three rings top --json $form" top --json $form --ocaml-version 5.3 4711.events 4712.events 4713.events
+	done
 	several "triggers"
 	for trigger in 'minor>10us' 'major>1ms' 'pause>50us' 'minor>100ns'; do
 		more trace --trigger "$trigger" --before 1ms --after 1ms --max 3 --ocaml-version 5.3 -o slow.ebt 4712.events
@@ -170,13 +229,13 @@ outputs() {
 	done
 
 	# What it says of itself.
-	for command in "" trace stat top mem pages list info "mem record" help; do
+	for command in "" trace stat top spans profile mem pages list info "mem record" help; do
 		# shellcheck disable=SC2086
 		frozen "$command --help" $command --help
 		# shellcheck disable=SC2086
 		frozen "$command --usage" $command --usage
 	done
-	for report in trace stat top mem pages list info "mem summary" "mem hotspots" "mem live" "mem lifetimes" "mem timeline" "mem diff" \
+	for report in trace stat top spans profile "profile diff" mem pages list info "mem summary" "mem hotspots" "mem live" "mem lifetimes" "mem timeline" "mem diff" \
 		"pages summary" "pages totals" "pages fragmentation" "pages occupancy" "pages churn" "pages heat" "pages lifetimes" "pages owners" \
 		"pages damage" "pages map"; do
 		# shellcheck disable=SC2086
