@@ -144,6 +144,17 @@ static void test_give_back_to_past(void)
 	join_flush(join);
 	ok(totals_are(1, 2, 0, 0) && session->past.lost_events == 3,
 	   "while this one has holes of its own, it is taken off these");
+	struct ebt_event other = event(B, 4, 31), late = event(R | EBT_F_LATE, 1, 32);
+	other.domain = late.domain = 2;
+	join_events(join, &other, 1);
+	join_flush(join);
+	ok(totals_are(1, 2, 4, 8) && session->past.history_events == 2,
+	   "a domain that is met in this output has its history in it");
+	join_events(join, &late, 1);
+	join_flush(join);
+	ok(totals_are(1, 2, 3, 6) && session->past.history_events == 2 &&
+		   session->past.history_words == 4,
+	   "and what comes of it is taken off there, with its words");
 	end();
 }
 
