@@ -164,6 +164,72 @@ static void test_exclusive(void)
 	bpf_links_close_shared(&l, &env);
 }
 
+/* As many hits as are allowed, and one more, in a second, or a tenth for an exclusive attacher. */
+static void test_hits(void)
+{
+	static const struct attacher alone = {
+		.name = "exclusive", .plan = plan, .unplan = unplan, .exclusive = true};
+	static const struct {
+		const struct attacher *by;
+		uint64_t passed_ns, hits;
+		bool stays;
+	} row[] = {{&by, 1000000000, 10000, true},  {&by, 1000000000, 10001, false},
+		   {&by, 999999999, 90000, true},   {&by, 2000000000, 20000, true},
+		   {&by, 2000000000, 20001, false}, {&alone, 100000000, 10, true},
+		   {&alone, 100000000, 11, false},  {&alone, 99999999, 900, true}};
+	struct attach_env env = {.plan = &usual, .is_ours = is_ours, .shares_unasked = true};
+	are_ours = true;
+	for (size_t i = 0; i < sizeof(row) / sizeof(*row); i++) {
+		struct bpf_links l = {.attach = attach, .foreign = foreign};
+		struct bpf_shared *sh = bpf_links_share(&l, &env, row[i].by, 1, 1);
+		if (bpf_links_open(&l, &env, row[i].by, NULL, -1, 0, 0, &sh->link) != 3)
+			abort();
+		hits = 50;
+		bpf_links_check_foreign(&l, &env, 5000000000ull);
+		hits += row[i].hits;
+		bpf_links_check_foreign(&l, &env, 5000000000ull + row[i].passed_ns);
+		ok((sh->link.fd >= 0) == row[i].stays && (l.closes == 0) == row[i].stays &&
+			   !sh->gone_ns == row[i].stays,
+		   "%u hits by others in %u us: the link %s", (unsigned)row[i].hits,
+		   (unsigned)(row[i].passed_ns / 1000), row[i].stays ? "stays" : "is closed");
+		bpf_links_close_shared(&l, &env);
+	}
+}
+
+static bool are_held;
+
+static bool holds(int fd)
+{
+	return fd >= 0 && are_held;
+}
+
+/* Probes that are gone: the link of a file that no process runs is closed, and counted. */
+static void test_gone(void)
+{
+	struct bpf_links l = {.attach = attach, .holds = holds};
+	struct attach_env env = {.plan = &usual};
+	struct bpf_shared *used = bpf_links_share(&l, &env, &by, 1, 1),
+			  *idle = bpf_links_share(&l, &env, &by, 1, 2);
+	if (bpf_links_open(&l, &env, &by, NULL, -1, 0, 0, &used->link) != 3 ||
+	    bpf_links_open(&l, &env, &by, NULL, -1, 0, 0, &idle->link) != 3)
+		abort();
+	bpf_links_leave(&l, &env, idle);
+	are_held = true;
+	bpf_links_check_foreign(&l, &env, 5000000000ull);
+	ok(idle->link.fd >= 0 && !idle->cuts && l.sites == 6, "links whose probes are held stay");
+	are_held = false;
+	bpf_links_check_foreign(&l, &env, 6000000000ull);
+	ok(idle->link.fd < 0 && idle->cuts == 1 && l.sites == 3 && !idle->gone_ns,
+	   "one that is gone and has no user is closed, and may be made again");
+	ok(used->link.fd >= 0 && !used->cuts, "that of one with users is for them to check");
+	bpf_links_check_foreign(&l, &env, 7000000000ull);
+	is(idle->cuts, 1, "it is counted once");
+	ok(bpf_links_share(&l, &env, &by, 1, 2) == idle && idle->users == 1, "it has a user again");
+	ok(!bpf_links_check(&l, &env, &used->link) && used->link.fd < 0 && !l.sites,
+	   "the other is closed when it is checked");
+	bpf_links_close_shared(&l, &env);
+}
+
 /* Of a program that came and went its path is left. */
 static void test_path(const char *path)
 {
@@ -241,5 +307,7 @@ int main(void)
 	inspect_free(inspect);
 	test_room();
 	test_exclusive();
+	test_hits();
+	test_gone();
 	return tap_done();
 }
