@@ -104,6 +104,48 @@ static void test_capture(void)
 	}
 }
 
+/* What each seed holds, exactly: a reader that drops one event, or one note of damage, is seen. */
+static void test_exact(void)
+{
+	struct held {
+		const char *name, *holds;
+	};
+	static const struct held ring[] = {
+		{"ring/c-user-5.3.0", "86 events, 29 payloads, 1 bad, 0 names, 0 ours"},
+		{"ring/damaged", "28 events, 6 payloads, 7 bad, 8 names, 1 ours"},
+		{"ring/g-instr-5.1.1", "220 events, 2 payloads, 1 bad, 0 names, 0 ours"},
+		{"ring/once", "28 events, 6 payloads, 1 bad, 8 names, 1 ours"},
+		{"ring/wrapped", "220 events, 64 payloads, 3 bad, 8 names, 1 ours"},
+	};
+	static const struct held capture[] = {
+		{"capture/damaged", "0 events, 0 payloads, 2 items, 3 bad, 0 stacks, 0"},
+		{"capture/file", "253 events, 44 payloads, 87 items, 0 bad, 0 stacks, 0"},
+		{"capture/lanes", "4096 events, 0 payloads, 0 items, 0 bad, 0 stacks, -74"},
+		{"capture/positions", "0 events, 0 payloads, 1 items, 0 bad, 0 stacks, -74"},
+		{"capture/records", "253 events, 44 payloads, 85 items, 0 bad, 0 stacks, 0"},
+		{"capture/runs", "0 events, 0 payloads, 2 items, 0 bad, 0 stacks, -74"},
+		{"capture/shapes", "4096 events, 0 payloads, 0 items, 0 bad, 0 stacks, -74"},
+		{"capture/stack-records", "40 events, 0 payloads, 169 items, 0 bad, 30 stacks, 0"},
+		{"capture/stacks", "40 events, 0 payloads, 171 items, 0 bad, 30 stacks, 0"},
+		{"capture/wild", "81 events, 23 payloads, 30 items, 9 bad, 0 stacks, 0"},
+	};
+	char text[160];
+	for (size_t i = 0; i < sizeof(ring) / sizeof(ring[0]); i++) {
+		struct ring_body b = ring_body(seed, load(ring[i].name));
+		snprintf(text, sizeof(text),
+			 "%zu events, %zu payloads, %zu bad, %zu names, %zu ours", b.events,
+			 b.payloads, b.bad, b.names, b.ours);
+		ok(!strcmp(text, ring[i].holds), "%s holds %s", ring[i].name, text);
+	}
+	for (size_t i = 0; i < sizeof(capture) / sizeof(capture[0]); i++) {
+		struct capture_body b = capture_body(seed, load(capture[i].name));
+		snprintf(text, sizeof(text),
+			 "%zu events, %zu payloads, %zu items, %zu bad, %zu stacks, %d", b.events,
+			 b.payloads, b.items, b.bad, b.stacks, b.end);
+		ok(!strcmp(text, capture[i].holds), "%s holds %s", capture[i].name, text);
+	}
+}
+
 /* From these a fuzzer is one entry away from what the decoder must refuse. */
 static void test_capture_limits(void)
 {
@@ -233,6 +275,7 @@ int main(void)
 	test_memtrace_index();
 	test_pagetrace();
 	test_capture();
+	test_exact();
 	test_capture_limits();
 	test_ring();
 	test_notes();
