@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* memtrace traces that our writer wrote: read back, in versions 1 to 3, and damaged. */
 #include "codec/memtrace/locations.h"
+#include "codec/memtrace/packet.h"
 #include "tests/fuzz/memtrace_body.h"
 #include "tests/unit/memtrace_model.h"
 
@@ -499,6 +500,53 @@ static void test_overlong_backtrace(void)
 	model_done(m);
 }
 
+/* An alloc of one word without common frames, of code words: a bucket, and a code or (code 0) the
+ * bucket that follows it. */
+static uint8_t *put_alloc(uint8_t *p, const uint16_t (*word)[2], uint8_t words)
+{
+	const uint32_t event = (MEMTRACE_SHORT_ALLOC + 1u) << 25;
+	memcpy(p, &event, sizeof(event));
+	p[4] = 0;
+	p[5] = words;
+	p += 6;
+	for (; words; words--, word++) {
+		uint16_t bits = (uint16_t)(word[0][0] << 2 | (word[0][1] ? 3 : 1));
+		uint64_t code = word[0][1];
+		memcpy(p, &bits, sizeof(bits));
+		memcpy(p + 2, &code, sizeof(code));
+		p += word[0][1] ? 10 : 2;
+	}
+	return p;
+}
+
+/* Behind a part that was not read, buckets are followed by what is not known; a word behind such a
+ * one is the next of any bucket. */
+static void test_lost_bucket(void)
+{
+	static const uint16_t known[][2] = {{5, 100}, {6, 101}, {7, 102}},
+			      lost[][2] = {{9, 0}, {8, 103}}, again[][2] = {{5, 0}};
+	for (int is_lost = 0; is_lost < 2; is_lost++) {
+		uint8_t trace[256] = {0}, *p = trace;
+		struct memtrace_frames frames = {0};
+		struct memtrace_stream stream = {.depth = MEMTRACE_NO_DEPTH};
+		struct ebt_memtrace_event ev[8] = {0};
+		p = put_alloc(p, known, 3);
+		if (is_lost)
+			p = put_alloc(p, lost, 2);
+		p = put_alloc(p, again, 1);
+		struct memtrace_packet packet = {
+			.at = trace, .end = p, .stream = &stream, .frames = &frames};
+		ssize_t n = memtrace_packet_events(&packet, ev, 8);
+		const struct ebt_memtrace_event *e = &ev[1 + is_lost];
+		ok(n == 2 + is_lost && packet.at == p && e->frames == 2 && e->frame[0] == 100 &&
+			   (e->frame[1] == 101) == !is_lost,
+		   "a bucket's next one is %s",
+		   is_lost ? "not known behind one that is lost" : "known");
+		free(frames.codes);
+		memtrace_stream_done(&stream);
+	}
+}
+
 /* An alloc that shares so many frames with the one before it. */
 static struct check read_common(int32_t common)
 {
@@ -567,6 +615,7 @@ int main(void)
 	test_common();
 	test_domains();
 	test_overlong_backtrace();
+	test_lost_bucket();
 	test_round_trip();
 	test_cut();
 	test_versions();
