@@ -236,7 +236,7 @@ static void stir(struct made *s, uint64_t now)
 		if (!m->ended && !any(60))
 			m->ended = m->wakes = true;
 	}
-	if (s->base.lanes < MANY && !any(15))
+	if (!s->fails && s->base.lanes < MANY && !any(15))
 		s->base.lanes++;
 }
 
@@ -284,7 +284,7 @@ static void test_model(void)
 	}
 	for (uint32_t k = 0; k < SOURCES; k++)
 		made_stop(&s[k].base);
-	for (uint32_t n = 0; n < 2000 && l.live_count; n++) {
+	for (uint32_t n = 0; n < 2000 && (n < 3 || l.live_count); n++) {
 		for (uint32_t k = 0; k < SOURCES; k++)
 			for (uint32_t i = 0; i < s[k].base.lanes; i++)
 				s[k].lane[i].wakes = true;
