@@ -264,7 +264,6 @@ static bool decode_payload(struct ring_decoder *d, const struct ring_batch *b, s
 	ev->flags |= EBT_F_PAYLOAD;
 	ev->arg[0] = b->payload_base + 8 * (i + 2);
 	ev->arg[1] = bytes;
-	d->payloads++;
 	return true;
 }
 
@@ -402,7 +401,6 @@ decode_run(struct ring_decoder *d, const struct ring_batch *b, bool counted, siz
 	const uint32_t phases = d->phases, counters = ring_counters();
 	struct run r = {b->words + *at, b->pos + *at, d->last_ts, d->next_seq};
 	struct ebt_event *e = ev, *stop = ev;
-	uint64_t payloads = 0;
 	for (; likely(e < stop) || e < (stop = stop_of(&r, end, e, ev + cap)); e++) {
 		uint64_t h = r.next[0];
 		uint32_t shape = SHAPE_OF(h), id = ebt_ring_event_id(h);
@@ -419,14 +417,12 @@ decode_run(struct ring_decoder *d, const struct ring_batch *b, bool counted, siz
 		} else if (shape == simple[shape & 15].shape) {
 			put_event(e, &blank, counted, &r, simple[shape & 15].kind, id, shape >> 5);
 		} else if (put_bytes(e, &blank, counted, &r, h, b, end)) {
-			payloads++;
 			stop = e;
 		} else {
 			break;
 		}
 	}
 	size_t got = (size_t)(e - ev);
-	d->payloads += payloads;
 	d->last_ts = r.last_ts;
 	if (got)
 		d->next_seq = r.seq;

@@ -39,7 +39,6 @@ struct ring_decoder {
 	uint64_t bad_offset, bad_words, bad_pos;
 
 	/* counts */
-	uint64_t payloads; /* events with a payload */
 	uint64_t events, lost_events, lost_words, damaged;
 };
 
