@@ -126,6 +126,22 @@ EOF
 start mount EBTRACE_START=1 unshare -m bash "$TMP/hide.sh" "$TMP/hidden/shared" -- -t 2 -n 20000
 simple mount "${pid[mount]}"
 
+# An overlay with layers on two file systems: of what it has copied, and has other names, stat() has other numbers than
+# mappings have.
+mkdir "$TMP/lower" "$TMP/layer" "$TMP/merged"
+cp "$TMP/shared" "$so" "$TMP/lower"
+for name in shared libebtrace-probes.so; do ln "$TMP/lower/$name" "$TMP/lower/other-$name"; done
+ln -s libebtrace-probes.so "$TMP/lower/libebtrace-probes.so.1"
+cat >"$TMP/overlay.sh" <<EOF
+mount -t tmpfs none "$TMP/layer"
+mkdir "$TMP/layer/upper" "$TMP/layer/work"
+mount -t overlay -o "lowerdir=$TMP/lower,upperdir=$TMP/layer/upper,workdir=$TMP/layer/work" none "$TMP/merged"
+chmod 700 "$TMP"/merged/*
+LD_LIBRARY_PATH=$TMP/merged exec "\$@"
+EOF
+start overlay unshare -m bash "$TMP/overlay.sh" "$TMP/merged/shared" -- -t 2 -n 20000
+simple overlay "${pid[overlay]}"
+
 # Another pid namespace: the program is pid 1 there and calls its ring so.
 start inner unshare -p -f "$gc" -- -t 2 -n 20000
 simple inner "$(pgrep -P "${pid[inner]}")"

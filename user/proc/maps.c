@@ -6,11 +6,14 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/magic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #define LINE_BYTES (MAPS_PATH_BYTES + 128)
@@ -215,12 +218,56 @@ void maps_list_done(struct maps_list *l)
 
 /* map_files does not depend on the path, but needs more than CAP_BPF and CAP_PERFMON; exe works for
  * a deleted program; the inode shows whether a path still names the file. */
+struct wanted {
+	uint64_t at;
+	const struct maps_entry *e;
+	bool is_same;
+};
+
+static int compare(const struct maps_entry *own, void *ctx)
+{
+	struct wanted *w = ctx;
+	w->is_same = own->start == w->at && own->inode == w->e->inode &&
+		     own->dev_major == w->e->dev_major && own->dev_minor == w->e->dev_minor;
+	return own->start == w->at;
+}
+
+/* An overlay whose layers are on several file systems has other numbers for stat() than for
+ * mappings, of files that it has copied: whether a mapping of ours has those of the process's. */
+static bool is_mapped_as(int fd, const struct maps_entry *e)
+{
+	struct statfs fs;
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	if (fstatfs(fd, &fs) || fs.f_type != OVERLAYFS_SUPER_MAGIC)
+		return false;
+	void *at = mmap(NULL, page, PROT_READ, MAP_PRIVATE, fd, 0);
+	if (at == MAP_FAILED)
+		return false;
+	struct wanted w = {.at = (uintptr_t)at, .e = e};
+	maps_each(getpid(), MAPS_ALL, compare, &w);
+	munmap(at, page);
+	return w.is_same;
+}
+
+/* The kernel's own link to the file of a mapping, which may have become another's. */
+static int open_link(const char *path, const struct maps_entry *e)
+{
+	int fd = regular_open(path, e->inode, 0);
+	if (fd != -ESTALE)
+		return fd;
+	fd = regular_open(path, 0, 0);
+	if (fd < 0 || is_mapped_as(fd, e))
+		return fd;
+	close(fd);
+	return -ESTALE;
+}
+
 int maps_open(pid_t pid, const struct maps_entry *e)
 {
 	char path[PATH_MAX + 64];
 	snprintf(path, sizeof(path), "/proc/%d/map_files/%llx-%llx", pid,
 		 (unsigned long long)e->start, (unsigned long long)e->end);
-	int fd = regular_open(path, e->inode, 0);
+	int fd = open_link(path, e);
 	if (fd >= 0 || fd == -EINVAL || fd == -EBUSY)
 		return fd;
 	snprintf(path, sizeof(path), "/proc/%d/exe", pid);

@@ -469,7 +469,7 @@ void bpf_traced_exec(struct bpf_traced *t, struct bpf_process *proc, uint64_t ts
 	make_young(t, proc);
 	bpf_files_exec(&t->by, &proc->files, ts);
 	/* Whether it is started with its ring on is asked for when its mappings have been read. */
-	if (t->by.env.plan->own_ring_ns && runtime_of(t, proc).language)
+	if (runtime_of(t, proc).language && t->by.env.plan->own_ring_ns)
 		memory_reader_expect_environ(t->by.env.plan->memory, proc->pid);
 }
 
