@@ -216,8 +216,7 @@ void maps_list_done(struct maps_list *l)
 	*l = (struct maps_list){0};
 }
 
-/* map_files does not depend on the path, but needs more than CAP_BPF and CAP_PERFMON; exe works for
- * a deleted program; the inode shows whether a path still names the file. */
+/* What a mapping of ours is compared with. */
 struct wanted {
 	uint64_t at;
 	const struct maps_entry *e;
@@ -232,8 +231,8 @@ static int compare(const struct maps_entry *own, void *ctx)
 	return own->start == w->at;
 }
 
-/* An overlay whose layers are on several file systems has other numbers for stat() than for
- * mappings, of files that it has copied: whether a mapping of ours has those of the process's. */
+/* Whether a mapping of ours has the numbers of the process's. An overlay with layers on several file
+ * systems can report one inode to stat() and another for mappings, where it has copied the file. */
 static bool is_mapped_as(int fd, const struct maps_entry *e)
 {
 	struct statfs fs;
@@ -262,6 +261,8 @@ static int open_link(const char *path, const struct maps_entry *e)
 	return -ESTALE;
 }
 
+/* map_files does not depend on the path, but needs more than CAP_BPF and CAP_PERFMON; exe works for
+ * a deleted program; the inode shows whether a path still names the file. */
 int maps_open(pid_t pid, const struct maps_entry *e)
 {
 	char path[PATH_MAX + 64];

@@ -96,9 +96,9 @@ struct memory_reader {
 	unsigned abandoned_count;
 	struct request expected[EXPECTED]; /* pid 0: none */
 	unsigned next_expected;
-	struct request ahead[AHEAD]; /* that the worker has been asked for, in this order, */
-	unsigned ahead_count;	     /* and whose answers have not been received */
-	uint64_t ahead_ns;	     /* when */
+	struct request ahead[AHEAD]; /* sent; their answers have not been received yet */
+	unsigned ahead_count;
+	uint64_t ahead_ns; /* when they were sent */
 };
 
 struct memory_reader *memory_reader_new(void)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * lanes: tables of its limits, and random sources whose lanes sleep, wake, end and begin again
- * against a model that knows what each lane was asked and has returned.
+ * The limits of lanes, in tables; and random sources, of which lanes sleep, wake, end and begin
+ * again. A model knows what each lane was asked for, and what it has returned.
  */
 #include "stream/lanes.h"
 
