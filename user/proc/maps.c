@@ -231,8 +231,9 @@ static int compare(const struct maps_entry *own, void *ctx)
 	return own->start == w->at;
 }
 
-/* Whether a mapping of ours has the numbers of the process's. An overlay with layers on several file
- * systems can report one inode to stat() and another for mappings, where it has copied the file. */
+/* Whether a mapping of ours has the numbers of the process's. An overlay with layers on several
+ * file systems can report one inode to stat() and another for mappings, where it has copied the
+ * file. */
 static bool is_mapped_as(int fd, const struct maps_entry *e)
 {
 	struct statfs fs;
