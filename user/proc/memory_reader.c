@@ -296,7 +296,9 @@ static _Noreturn void work(int fd)
 	char ready = 0;
 	if (file_write(FD_WORKER, &ready, sizeof(ready)))
 		_exit(1);
-	while (file_read(FD_WORKER, &q, sizeof(q)) == sizeof(q))
+	/* A read() that waits would be woken by each answer that is taken. */
+	struct pollfd next = {.fd = FD_WORKER, .events = POLLIN};
+	while (poll(&next, 1, -1) == 1 && file_read(FD_WORKER, &q, sizeof(q)) == sizeof(q))
 		if (answer(&q))
 			break;
 	_exit(0);
