@@ -264,14 +264,16 @@ void program_release(struct program *t)
 /*
  * The kernel's sums for a child that was waited for include its own children, so its own usage is
  * read before. Only its peak of memory is not available otherwise. While its probes are made it is
- * held by ptrace, and its stops are reported whatever is asked for.
+ * held by ptrace, and its stops are reported whatever is asked for. waitid() waits for a lock that
+ * each fork of the machine takes, and this is asked all the time.
  */
 bool program_ended(struct program *t)
 {
 	siginfo_t si = {0};
 	struct rusage ru;
-	if (t->reaped || waitid(P_PID, (id_t)t->pid, &si, WEXITED | WNOHANG | WNOWAIT) ||
-	    si.si_pid != t->pid || si.si_code == CLD_TRAPPED || si.si_code == CLD_STOPPED)
+	if (t->reaped || (t->pidfd >= 0 && !process_pidfd_has_ended(t->pidfd)) ||
+	    waitid(P_PID, (id_t)t->pid, &si, WEXITED | WNOHANG | WNOWAIT) || si.si_pid != t->pid ||
+	    si.si_code == CLD_TRAPPED || si.si_code == CLD_STOPPED)
 		return t->reaped;
 	t->has_usage = !usage_read(t->pid, &t->usage);
 	process_read_text(t->pid, "comm", t->comm, sizeof(t->comm));

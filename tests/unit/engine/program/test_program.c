@@ -8,6 +8,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/ptrace.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -32,8 +33,9 @@ static bool ends(struct program *p)
 
 int main(void)
 {
-	struct program p = {.pid = start(), .pidfd = -1, .go_fd = -1, .failed_fd = -1};
+	struct program p = {.pid = start(), .go_fd = -1, .failed_fd = -1};
 	siginfo_t si;
+	p.pidfd = (int)syscall(SYS_pidfd_open, p.pid, 0);
 	ok(!program_ended(&p), "a program that runs has not ended");
 	ok(!ptrace(PTRACE_SEIZE, p.pid, NULL, NULL) && !ptrace(PTRACE_INTERRUPT, p.pid, NULL, NULL),
 	   "it is held");
@@ -45,6 +47,7 @@ int main(void)
 	kill(p.pid, SIGKILL);
 	ok(ends(&p), "one that was killed has");
 	is(program_exit_status(&p), 128 + SIGKILL, "by that signal");
+	close(p.pidfd);
 
 	struct program q = {.pid = start(), .pidfd = -1, .go_fd = -1, .failed_fd = -1};
 	kill(q.pid, SIGSTOP);
