@@ -44,14 +44,6 @@ static long number_after(const char *status, const char *name)
 	return at ? strtol(at + strlen(name), NULL, 10) : -1;
 }
 
-static bool is_free_and_single(pid_t pid)
-{
-	char status[4096];
-	if (process_read_text(pid, "status", status, sizeof(status)) <= 0)
-		return false;
-	return !number_after(status, "\nTracerPid:") && number_after(status, "\nThreads:") == 1;
-}
-
 static bool has_stopped(pid_t pid)
 {
 	siginfo_t si = {0};
@@ -61,7 +53,7 @@ static bool has_stopped(pid_t pid)
 
 int hold_begin(pid_t pid)
 {
-	if (!may_trace_privileged() || is_privileged(pid) || !is_free_and_single(pid))
+	if (!may_trace_privileged() || is_privileged(pid) || !process_has_one_thread(pid))
 		return -EPERM;
 	if (ptrace(PTRACE_SEIZE, pid, NULL, NULL))
 		return -errno;
