@@ -109,14 +109,14 @@ int process_open_size(pid_t pid)
 	return file_open(AT_FDCWD, path, 0);
 }
 
-int process_read_size(int fd, uint64_t *ret)
+int process_read_size(int fd, uint64_t *ret_bytes)
 {
 	char text[128];
 	ssize_t n = file_read_at(fd, text, sizeof(text) - 1, 0);
 	if (n <= 0)
 		return n ? (int)n : -ESRCH;
 	text[n] = 0;
-	*ret = strtoull(text, NULL, 10);
+	*ret_bytes = strtoull(text, NULL, 10) * (uint64_t)sysconf(_SC_PAGESIZE);
 	return 0;
 }
 

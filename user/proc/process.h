@@ -50,8 +50,8 @@ int process_read_stat(pid_t pid, struct process_stat *ret);
 /* A descriptor by which the size of a process's address space can be read often, for less than
  * process_read_stat() costs; or -errno. It stays that of this process. */
 int process_open_size(pid_t pid);
-/* The size in pages. 0 or -errno; -ESRCH: the process has ended. */
-int process_read_size(int fd, uint64_t *ret);
+/* The size, as process_read_stat() has it. 0 or -errno; -ESRCH: the process has ended. */
+int process_read_size(int fd, uint64_t *ret_bytes);
 
 /* Zeroed memory: nothing is known. */
 struct process_births {

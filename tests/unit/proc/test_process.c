@@ -126,7 +126,7 @@ static void test_name(void)
 static void test_size(void)
 {
 	struct process_stat stat = {0};
-	uint64_t pages = 0;
+	uint64_t bytes = 0;
 	int pipes[2];
 	if (pipe(pipes))
 		abort();
@@ -137,13 +137,12 @@ static void test_size(void)
 		_exit(read(pipes[0], &c, 1) != 0);
 	}
 	int fd = process_open_size(pid);
-	int err = process_read_size(fd, &pages);
-	ok(fd >= 0 && !err && !process_read_stat(pid, &stat) &&
-		   pages * (uint64_t)sysconf(_SC_PAGESIZE) == stat.vm_bytes,
+	int err = process_read_size(fd, &bytes);
+	ok(fd >= 0 && !err && !process_read_stat(pid, &stat) && bytes == stat.vm_bytes,
 	   "the size of an address space is read by a descriptor");
 	close(pipes[1]);
 	waitpid(pid, NULL, 0);
-	is(process_read_size(fd, &pages), -ESRCH, "and of a process that has ended there is none");
+	is(process_read_size(fd, &bytes), -ESRCH, "and of a process that has ended there is none");
 	close(fd);
 	close(pipes[0]);
 }
