@@ -104,7 +104,9 @@ struct ebt_process_record {
 	 * that the tracer did not know */
 	uint32_t child_pid, child_slot;
 	uint32_t shares_memory; /* true for the child of vfork() until its exec */
-	char comm[16];		/* slot EBT_NO_SLOT: its name, with a final 0 */
+	/* With a final 0: of EBT_PROCESS_FORK the name that the child has of its parent's thread,
+	 * or with slot EBT_NO_SLOT its own; of EBT_PROCESS_EXEC the new program's. */
+	char comm[16];
 
 	/* EBT_PROCESS_EXEC: the executable's file; the payload is its path as exec() was given it,
 	 * with its final 0, or nothing if that is longer than EBT_ROOM_PATH */

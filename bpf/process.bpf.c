@@ -44,6 +44,7 @@ int ebt_process_fork(struct bpf_raw_tracepoint_args *ctx)
 	rec.child_pid = child_pid;
 	rec.child_slot = child_slot;
 	rec.shares_memory = BPF_CORE_READ(parent, mm) == BPF_CORE_READ(child, mm);
+	bpf_get_current_comm(rec.comm, sizeof(rec.comm));
 	slots_emit(&rec);
 	return 0;
 }
@@ -85,7 +86,7 @@ int ebt_process_exec(struct bpf_raw_tracepoint_args *ctx)
 	rec->start_boot_ns = process_start((void *)ctx->args[0]);
 	rec->clock_ahead_ns = clock_ahead_of((void *)ctx->args[0]);
 	rec->child_pid = rec->child_slot = rec->shares_memory = 0;
-	__builtin_memset(rec->comm, 0, sizeof(rec->comm));
+	bpf_get_current_comm(rec->comm, sizeof(rec->comm));
 	rec->inode = BPF_CORE_READ(inode, i_ino);
 	rec->device = BPF_CORE_READ(inode, i_sb, s_dev);
 	long bytes = bpf_probe_read_kernel_str(rec + 1, EBT_ROOM_PATH, BPF_CORE_READ(bprm, interp));

@@ -42,6 +42,9 @@ struct process_event {
 	bool covered; /* PROCESS_BORN: all that its parent has mapped is probed in it already */
 	struct runtime_version runtime; /* PROCESS_EXECED: in its program */
 	pid_t parent;			/* PROCESS_BORN */
+	/* Its name, 15 bytes at most: of PROCESS_EXECED that of the new program, of PROCESS_BORN,
+	 * where the registry has its start, that which it has of its parent. NULL: not known. */
+	const char *comm;
 	/* Of published events: */
 	struct traced_process *process; /* NULL: it is not traced, or there is no record of it */
 	const struct maps_list *maps;	/* PROCESS_MAPPED; NULL: as they were at the last time */

@@ -56,15 +56,30 @@ static void begin(struct traced_usage *a, const struct session *s, const struct 
 	a->system_ns = u.system_ns;
 }
 
-/* Enters a process that lives into the session's registry, and refers to it until
- * traced_usage_end(). 0 or -ENOMEM. */
-static int traced_usage_begin(struct traced_usage *a, struct session *s, pid_t pid)
+/* A child that was reported with its name, before its exec. False: its start is not known. */
+static bool begin_reported(struct traced_usage *a, struct session *s, const char *comm)
 {
+	uint32_t index = processes_find(&s->processes, (uint32_t)a->pid);
+	if (!processes_at(&s->processes, index)->start.known)
+		return false;
+	snprintf(a->forked_as, sizeof(a->forked_as), "%s", comm);
+	a->process = index;
+	processes_ref(&s->processes, a->process);
+	return true;
+}
+
+/* Enters a process that lives into the session's registry, and refers to it until
+ * traced_usage_end(). comm: see process_event.h. 0 or -ENOMEM. */
+static int traced_usage_begin(struct traced_usage *a, struct session *s, pid_t pid,
+			      const char *comm)
+{
+	*a = (struct traced_usage){.pid = pid};
+	if (comm && begin_reported(a, s, comm))
+		return 0;
 	struct process_stat stat;
 	bool has_stat = !process_read_stat(pid, &stat);
 	struct process_start start = {.boot_ns = has_stat ? usage_start_ns(&stat) : 0,
 				      .known = has_stat};
-	*a = (struct traced_usage){.pid = pid};
 	begin(a, s, has_stat ? &stat : NULL);
 	/* The kernel may have reported its exit already: then it is not the next with its pid. */
 	int err = has_stat ? processes_begin(&s->processes, (uint32_t)pid, &start, &a->process)
@@ -83,13 +98,13 @@ static void traced_usage_restart(struct traced_usage *a, const struct session *s
 	begin(a, s, process_read_stat(a->pid, &stat) ? NULL : &stat);
 }
 
-/* Reads its name again: it has begun another program. */
-static void traced_usage_name(struct traced_usage *a)
+/* It has begun another program. comm: its name since; NULL: it is read. */
+static void traced_usage_name(struct traced_usage *a, const char *comm)
 {
 	struct process_stat stat;
 	*a->forked_as = 0;
-	if (!process_read_stat(a->pid, &stat))
-		set_comm(a, stat.comm);
+	if (comm || !process_read_stat(a->pid, &stat))
+		set_comm(a, comm ? comm : stat.comm);
 }
 
 /* The name of one that nothing has named: it has not called exec, or not since that is reported.
@@ -100,7 +115,7 @@ static void name_last(struct traced_usage *a, const struct process *p, bool know
 	if (*p->comm || *a->comm || *p->mappings.program)
 		return;
 	memcpy(before, a->forked_as, sizeof(before));
-	traced_usage_name(a);
+	traced_usage_name(a, NULL);
 	if (!*a->comm && knows_execs)
 		set_comm(a, before);
 }
@@ -334,8 +349,10 @@ static int open_pidfd(const struct traced *t, pid_t pid, bool found)
 }
 
 /* Its record, which takes the descriptor. */
-static int make_record(struct traced *t, pid_t pid, int fd, struct traced_process **ret)
+static int make_record(struct traced *t, const struct process_event *born, int fd,
+		       struct traced_process **ret)
 {
+	pid_t pid = born->pid;
 	struct traced_process *p = malloc(sizeof(*p));
 	if (!p) {
 		close(fd);
@@ -350,7 +367,7 @@ static int make_record(struct traced *t, pid_t pid, int fd, struct traced_proces
 	};
 	int err = loop_add(t->loop, &p->watch, LOOP_LEVEL);
 	if (!err)
-		err = traced_usage_begin(&p->usage, t->engine->session, pid);
+		err = traced_usage_begin(&p->usage, t->engine->session, pid, born->comm);
 	if (err) {
 		loop_remove(t->loop, &p->watch);
 		close(fd);
@@ -375,7 +392,7 @@ static int add(struct traced *t, const struct process_event *born)
 	if (!array_reserve(t->running, t->cap, t->count))
 		return -ENOMEM;
 	int fd = open_pidfd(t, change.pid, !change.named);
-	int err = fd < 0 ? fd : make_record(t, change.pid, fd, &p);
+	int err = fd < 0 ? fd : make_record(t, &change, fd, &p);
 	if (err)
 		return err;
 	struct process *entry = processes_at(registry(t), p->usage.process);
@@ -509,12 +526,14 @@ void traced_read_later(struct traced *t, pid_t pid)
 	t->due_ns = r->due_ns < t->due_ns ? r->due_ns : t->due_ns;
 }
 
-/* Opens the descriptor of its size where many are to be read often. */
+/* Opens the descriptor of its size where many are to be read often, and where its threads need not
+ * be known to list its children. */
 static bool has_size_fd(struct traced_process *p)
 {
 	struct traced_reads *r = &p->reads;
 	int most = p->traced->size_fd_max;
-	if (r->size_fd >= 0 || !p->traced->frugal || p->watch.fd > most)
+	bool is_listed = p->probed && p->traced->forks_reported;
+	if (r->size_fd >= 0 || (!p->traced->frugal && !is_listed) || p->watch.fd > most)
 		return r->size_fd >= 0;
 	r->size_fd = process_open_size(p->pid);
 	if (r->size_fd > most) {
@@ -739,11 +758,15 @@ static void read_for_some_time(struct traced_process *p)
 	read_again(p);
 }
 
-/* It has another name now, and other mappings. */
+/* It has another name now, and other mappings. One with a runtime is probed by the next read, or
+ * makes its ring then, and in programs of ours rings stay: its libraries can wait. */
 static void executed(struct traced_process *p, const struct process_event *change)
 {
-	traced_usage_name(&p->usage);
+	traced_usage_name(&p->usage, change->comm);
 	read_for_some_time(p);
+	bool keeps_ring = p->traced->engine->options->program != NULL;
+	if (change->runtime.language && keeps_ring)
+		p->reads.rests_ns = p->reads.since_ns + (EARLY_NS << ++p->reads.early);
 	if (change->runtime.language)
 		p->runtime = change->runtime;
 	processes_at(registry(p->traced), p->process)->in_program = change->runtime;

@@ -243,6 +243,7 @@ static int receive_process(struct bpf_records *s, const struct ebt_process_recor
 			.ts = rec->shares_memory ? 0 : rec->ts,
 			.shares_memory = rec->shares_memory != 0,
 			.clock_ahead_ns = rec->clock_ahead_ns,
+			.comm = rec->comm,
 		};
 		bpf_traced_add_child(s->opt.traced, (pid_t)rec->child_pid, rec->child_slot, &birth,
 				     s->started_ns);
@@ -257,7 +258,7 @@ static int receive_process(struct bpf_records *s, const struct ebt_process_recor
 						      .path = exec_path(rec, payload)});
 		if (s->opt.pages)
 			err = page_user_exec(s->opt.pages, &proc->pages, rec->mm, rec->ts);
-		bpf_traced_report_exec(s->opt.traced, proc, rec->ts);
+		bpf_traced_report_exec(s->opt.traced, proc, rec->ts, rec->comm);
 	} else if (proc && rec->head.site == EBT_PROCESS_EXIT) {
 		bpf_traced_exited(s->opt.traced, proc, rec->ts);
 		bpf_traced_report(s->opt.traced, pid, PROCESS_EXITED, rec->ts);

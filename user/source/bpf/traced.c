@@ -473,13 +473,15 @@ void bpf_traced_exec(struct bpf_traced *t, struct bpf_process *proc, uint64_t ts
 		memory_reader_expect_environ(t->by.env.plan->memory, proc->pid);
 }
 
-void bpf_traced_report_exec(const struct bpf_traced *t, const struct bpf_process *proc, uint64_t ts)
+void bpf_traced_report_exec(const struct bpf_traced *t, const struct bpf_process *proc, uint64_t ts,
+			    const char *comm)
 {
 	bpf_traced_publish(t, &(struct process_event){.kind = PROCESS_EXECED,
 						      .pid = proc->pid,
 						      .ts = ts,
 						      .by_bpf = true,
-						      .runtime = runtime_of(t, proc)});
+						      .runtime = runtime_of(t, proc),
+						      .comm = comm});
 }
 
 static void update(struct bpf_traced *t, struct bpf_process *proc)
@@ -670,7 +672,8 @@ void bpf_traced_add_child(struct bpf_traced *t, pid_t pid, uint32_t slot,
 						      .parent = parent ? parent->pid : 0,
 						      .ts = birth->ts,
 						      .by_bpf = true,
-						      .covered = proc->covered});
+						      .covered = proc->covered,
+						      .comm = birth->comm});
 }
 
 /* ---- the end of the run ---- */

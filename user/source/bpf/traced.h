@@ -113,6 +113,7 @@ struct bpf_birth {
 	bool shares_memory;	/* with its parent, until it calls exec */
 	int64_t clock_ahead_ns; /* as of struct process */
 	bool was_there;		/* it is no child, but it was not known */
+	const char *comm;	/* of the parent; NULL: not known */
 };
 
 /* Read it, but do not write it. Zeroed memory has no processes. */
@@ -218,9 +219,9 @@ void bpf_traced_fork(struct bpf_traced *t, struct bpf_process *proc,
 /* The process runs another program since `ts`, or the same one anew. */
 void bpf_traced_exec(struct bpf_traced *t, struct bpf_process *proc, uint64_t ts,
 		     const struct bpf_program *program);
-/* Calls report() with its exec. */
-void bpf_traced_report_exec(const struct bpf_traced *t, const struct bpf_process *proc,
-			    uint64_t ts);
+/* Calls report() with its exec. comm: its name since. */
+void bpf_traced_report_exec(const struct bpf_traced *t, const struct bpf_process *proc, uint64_t ts,
+			    const char *comm);
 /* No process may be probed by this program: it was refused, and some process needs it. */
 void bpf_traced_refuse(struct bpf_traced *t, enum bpf_probe program);
 /* The process is held if its mappings are another program's: they can be read before the kernel

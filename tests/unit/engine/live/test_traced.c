@@ -17,6 +17,7 @@
 #include "engine/options.h"
 #include "proc/maps.h"
 #include "runtime/inspect.h"
+#include "session/language.h"
 #include "source/ring/ring.h"
 #include "tests/tap.h"
 
@@ -113,6 +114,7 @@ static void report_any(pid_t pid, bool runs)
 	e.named = e.kind == PROCESS_BORN && !e.by_bpf && runs && any(2);
 	e.parent = e.kind == PROCESS_BORN && !e.named && any(2) ? getpid() : 0;
 	e.ts = any(2) ? now_ns() : 0;
+	e.comm = e.kind != PROCESS_MAPPED && any(2) ? "named" : NULL;
 	traced_report(traced, &e);
 }
 
@@ -267,6 +269,61 @@ static void test_covered(void)
 	traced_free(t);
 }
 
+static void test_runtime(void)
+{
+	static char name[] = "program", *program[] = {name, NULL};
+	struct traced *t;
+	unsigned reads = 0;
+	if (traced_new(&engine, loop, &t))
+		abort();
+	traced_subscribe(t, count_maps, &reads);
+	struct process_event e = {.kind = PROCESS_BORN, .pid = getpid(), .by_bpf = true};
+	struct process_event exec = {
+		.kind = PROCESS_EXECED, .pid = getpid(), .ts = now_ns(), .by_bpf = true};
+	exec.runtime.language = &language_ocaml.traits;
+	if (traced_report(t, &e) || traced_report(t, &exec) || traced_scan(t))
+		abort();
+	is(traced_find(t, getpid())->reads.rests_ns, 0,
+	   "a program that has a runtime is read as any other");
+	options.program = program;
+	unsigned before = reads;
+	ok(!traced_report(t, &exec) && !traced_scan(t) && reads == before + 1,
+	   "where the tracer has started the first it is read once, at its exec,");
+	ok(rests(t, &reads, before + 1), "and rests");
+	exec.runtime.language = NULL;
+	before = reads;
+	ok(!traced_report(t, &exec) && !traced_scan(t) && reads == before + 1 &&
+		   !traced_find(t, getpid())->reads.rests_ns,
+	   "as long as it runs that program");
+	options.program = NULL;
+	traced_free(t);
+}
+
+static void test_names(void)
+{
+	const struct process_start start = {.boot_ns = 1000000000, .known = true};
+	struct traced *t;
+	struct process_event e = {
+		.kind = PROCESS_BORN, .pid = getpid(), .by_bpf = true, .comm = "parent"};
+	struct process_event exec = {
+		.kind = PROCESS_EXECED, .pid = getpid(), .ts = now_ns(), .comm = "next"};
+	uint32_t begun;
+	if (processes_begin(&engine.session->processes, (uint32_t)getpid(), &start, &begun) ||
+	    traced_new(&engine, loop, &t) || traced_report(t, &e))
+		abort();
+	struct traced_process *p = traced_find(t, getpid());
+	is(p->process, begun, "a child that is reported with its name is the one that was begun");
+	is_str(p->usage.forked_as, "parent", "it has its parent's name");
+	is_str(p->usage.comm, "", "and none of its own");
+	ok(!traced_report(t, &exec), "it calls exec");
+	is_str(p->usage.comm, "next", "then it has the name that is reported");
+	is_str(p->usage.forked_as, "", "in place of its parent's");
+	exec.comm = NULL;
+	ok(!traced_report(t, &exec), "an exec is reported without a name");
+	is_str(p->usage.comm, "test_traced", "then it is read");
+	traced_free(t);
+}
+
 static void test_subscribers(void)
 {
 	struct traced *t;
@@ -302,6 +359,8 @@ int main(void)
 	test_subscribers();
 	test_mapped();
 	test_covered();
+	test_runtime();
+	test_names();
 	source_free(ring_source_base(rings));
 	ring_files_free(files);
 	traced_free(traced);
