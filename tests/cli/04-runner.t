@@ -145,4 +145,12 @@ chmod +x "$TMP/busy"
 O=$O TIMES=$TMP/times PART=part tests/one.sh "$TMP/busy"
 is "$? $(awk -F'\t' '{ print $1, ($4 >= 0.3 && $4 < 2), ($3 - $2 >= 0.3), $5 }' "$TMP/times")" "3 part 1 1 $TMP/busy" \
 	"the CPU time is that of the test and of its children" || diag "$(cat "$TMP/times")"
+
+# One that crashes, and leaves a child that would hold what it prints to for ever.
+# shellcheck disable=SC2016
+printf '#!/bin/sh\nsleep 600 &\necho $!\nkill -SEGV $$\n' >"$TMP/crashes"
+chmod +x "$TMP/crashes"
+O=$O TIMES=$TMP/times PART=part tests/one.sh "$TMP/crashes" 2>/dev/null | timeout 60 cat >"$TMP/child"
+is "${PIPESTATUS[*]}" "139 0" "a child of a test that has crashed ends with it"
+kill -0 "$(cat "$TMP/child")" 2>/dev/null && kill "$(cat "$TMP/child")"
 done_testing

@@ -126,6 +126,47 @@ static void test_times(void)
 	fclose(f);
 }
 
+/* Each argument that may be missing. */
+static void test_offcpu(void)
+{
+	char line[512] = "", second[512] = "";
+	FILE *f = tmpfile();
+	struct offcpu o = {.begin_ns = 1000,
+			   .end_ns = 2000,
+			   .reason = EBT_OFFCPU_PREEMPTED,
+			   .syscall = -1,
+			   .wait_ns = 900,
+			   .run_delay_ns = 100,
+			   .waker = 71,
+			   .waker_comm = "wakes",
+			   .interrupt = true,
+			   .runner = 72,
+			   .runner_comm = "runs",
+			   .runner_cpu = 3,
+			   .open = true,
+			   .ends = EBT_SAMPLE_CUT};
+	struct ebt_event ev = {.ts = o.end_ns, .kind = EBT_OFFCPU, .domain = EBT_NO_DOMAIN};
+	struct ebt_event sample = {.ts = 3000, .pos = 1000, .kind = EBT_SAMPLE, .arg = {1}};
+	if (!f || session_new(&session) || enter_processes(session, 1) ||
+	    text_new(session, fileno(f), &sink) || offcpu_put(session, &ev, &o))
+		abort();
+	sink_events(sink, &ev, 1);
+	sink_events(sink, &sample, 1);
+	sink_end(sink);
+	rewind(f);
+	if (!fgets(line, sizeof(line), f) || !fgets(second, sizeof(second), f))
+		abort();
+	ok(strstr(line, " waker=71 waker_comm=wakes interrupt runner=72 runner_comm=runs "
+			"runner_cpu=3 open ends=cut\n"),
+	   "who woke a thread and who ran instead, and flags by their name alone") ||
+		(diag("%s", line), 1);
+	ok(strstr(second, " kernel\n"), "a sample that interrupted the kernel") ||
+		(diag("%s", second), 1);
+	sink_free(sink);
+	session_free(session);
+	fclose(f);
+}
+
 /* Words are formatted with the line if they are few, and by pieces if it came late. */
 static void test_words(void)
 {
@@ -198,5 +239,6 @@ int main(void)
 	test_overlap();
 	test_words();
 	test_times();
+	test_offcpu();
 	return tap_done();
 }
