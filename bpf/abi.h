@@ -104,8 +104,9 @@ struct ebt_process_record {
 	 * that the tracer did not know */
 	uint32_t child_pid, child_slot;
 	uint32_t shares_memory; /* true for the child of vfork() until its exec */
-	/* With a final 0: of EBT_PROCESS_FORK the name that the child has of its parent's thread,
-	 * or with slot EBT_NO_SLOT its own; of EBT_PROCESS_EXEC the new program's. */
+	/* With a final 0: of EBT_PROCESS_FORK the name that the child has of its parent, empty if
+	 * that is a thread's own, or with slot EBT_NO_SLOT the child's; of EBT_PROCESS_EXEC the new
+	 * program's. */
 	char comm[16];
 
 	/* EBT_PROCESS_EXEC: the executable's file; the payload is its path as exec() was given it,

@@ -44,7 +44,9 @@ int ebt_process_fork(struct bpf_raw_tracepoint_args *ctx)
 	rec.child_pid = child_pid;
 	rec.child_slot = child_slot;
 	rec.shares_memory = BPF_CORE_READ(parent, mm) == BPF_CORE_READ(child, mm);
-	bpf_get_current_comm(rec.comm, sizeof(rec.comm));
+	/* Other threads may have names of their own. */
+	if (BPF_CORE_READ(parent, pid) == BPF_CORE_READ(parent, tgid))
+		bpf_get_current_comm(rec.comm, sizeof(rec.comm));
 	slots_emit(&rec);
 	return 0;
 }

@@ -22,14 +22,16 @@ case $test in
 tests/packages/*) PART=packages ;;
 esac
 begin=$EPOCHREALTIME
-# In a process group of its own: what a test that crashed has left would hold the pipe to prove for ever.
+# In a process group of its own: what a test that failed has left would hold the pipe to prove for ever.
 set -m
 timeout -k 10 "${TEST_SECONDS:-1200}" "${runner[@]}" "$test" &
 group=$!
-wait $group
+trap 'kill -TERM -- "-$group"; exit 130' INT TERM
+wait -f $group
 status=$?
 set +m
-[ $status -le 128 ] || kill -KILL -- "-$group" 2>/dev/null
+trap - INT TERM
+[ $status = 0 ] || kill -KILL -- "-$group" 2>/dev/null
 end=$EPOCHREALTIME
 # Of this shell in the first line, of what it has waited for in the second, as 0m1.234s; a pipe would be another shell.
 times >"$TIMES.$$"

@@ -41,7 +41,8 @@ struct process_event {
 	bool is_old;  /* PROCESS_BORN: it was there before the run */
 	bool covered; /* PROCESS_BORN: all that its parent has mapped is probed in it already */
 	struct runtime_version runtime; /* PROCESS_EXECED: in its program */
-	pid_t parent;			/* PROCESS_BORN */
+	bool keeps_ring; /* PROCESS_EXECED: a ring that it makes by itself stays when it ends */
+	pid_t parent;	 /* PROCESS_BORN */
 	/* Its name, 15 bytes at most: of PROCESS_EXECED that of the new program, of PROCESS_BORN,
 	 * where the registry has its start, that which it has of its parent. NULL: not known. */
 	const char *comm;

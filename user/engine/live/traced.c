@@ -56,25 +56,27 @@ static void begin(struct traced_usage *a, const struct session *s, const struct 
 	a->system_ns = u.system_ns;
 }
 
-/* A child that was reported with its name, before its exec. False: its start is not known. */
-static bool begin_reported(struct traced_usage *a, struct session *s, const char *comm)
+/* A child that has been reported with its name, before its exec. False: its start is not known. */
+static bool begin_reported(struct traced_usage *a, struct session *s,
+			   const struct process_event *born)
 {
 	uint32_t index = processes_find(&s->processes, (uint32_t)a->pid);
-	if (!processes_at(&s->processes, index)->start.known)
+	if (!born->comm || !processes_at(&s->processes, index)->start.known)
 		return false;
-	snprintf(a->forked_as, sizeof(a->forked_as), "%s", comm);
+	snprintf(a->forked_as, sizeof(a->forked_as), "%s", born->comm);
 	a->process = index;
 	processes_ref(&s->processes, a->process);
 	return true;
 }
 
 /* Enters a process that lives into the session's registry, and refers to it until
- * traced_usage_end(). comm: see process_event.h. 0 or -ENOMEM. */
-static int traced_usage_begin(struct traced_usage *a, struct session *s, pid_t pid,
-			      const char *comm)
+ * traced_usage_end(). 0 or -ENOMEM. */
+static int traced_usage_begin(struct traced_usage *a, struct session *s,
+			      const struct process_event *born)
 {
+	pid_t pid = born->pid;
 	*a = (struct traced_usage){.pid = pid};
-	if (comm && begin_reported(a, s, comm))
+	if (begin_reported(a, s, born))
 		return 0;
 	struct process_stat stat;
 	bool has_stat = !process_read_stat(pid, &stat);
@@ -367,7 +369,7 @@ static int make_record(struct traced *t, const struct process_event *born, int f
 	};
 	int err = loop_add(t->loop, &p->watch, LOOP_LEVEL);
 	if (!err)
-		err = traced_usage_begin(&p->usage, t->engine->session, pid, born->comm);
+		err = traced_usage_begin(&p->usage, t->engine->session, born);
 	if (err) {
 		loop_remove(t->loop, &p->watch);
 		close(fd);
@@ -406,6 +408,7 @@ static int add(struct traced *t, const struct process_event *born)
 		entry->in_program = parent->runtime;
 	p->process = p->usage.process;
 	t->running[t->count++] = p;
+	p->reads.listed = change.comm != NULL; /* its own forks are reported, too */
 	if (change.covered)
 		p->reads.due_ns = p->reads.rests_ns = p->reads.since_ns + COVERED_NS;
 	t->due_ns = p->reads.due_ns < t->due_ns ? p->reads.due_ns : t->due_ns;
@@ -532,7 +535,7 @@ static bool has_size_fd(struct traced_process *p)
 {
 	struct traced_reads *r = &p->reads;
 	int most = p->traced->size_fd_max;
-	bool is_listed = p->probed && p->traced->forks_reported;
+	bool is_listed = p->reads.listed && p->traced->forks_reported;
 	if (r->size_fd >= 0 || (!p->traced->frugal && !is_listed) || p->watch.fd > most)
 		return r->size_fd >= 0;
 	r->size_fd = process_open_size(p->pid);
@@ -759,13 +762,12 @@ static void read_for_some_time(struct traced_process *p)
 }
 
 /* It has another name now, and other mappings. One with a runtime is probed by the next read, or
- * makes its ring then, and in programs of ours rings stay: its libraries can wait. */
+ * makes its ring then: where that stays, its libraries can wait. */
 static void executed(struct traced_process *p, const struct process_event *change)
 {
 	traced_usage_name(&p->usage, change->comm);
 	read_for_some_time(p);
-	bool keeps_ring = p->traced->engine->options->program != NULL;
-	if (change->runtime.language && keeps_ring)
+	if (change->runtime.language && change->keeps_ring)
 		p->reads.rests_ns = p->reads.since_ns + (EARLY_NS << ++p->reads.early);
 	if (change->runtime.language)
 		p->runtime = change->runtime;

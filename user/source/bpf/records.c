@@ -243,7 +243,7 @@ static int receive_process(struct bpf_records *s, const struct ebt_process_recor
 			.ts = rec->shares_memory ? 0 : rec->ts,
 			.shares_memory = rec->shares_memory != 0,
 			.clock_ahead_ns = rec->clock_ahead_ns,
-			.comm = rec->comm,
+			.comm = *rec->comm ? rec->comm : NULL,
 		};
 		bpf_traced_add_child(s->opt.traced, (pid_t)rec->child_pid, rec->child_slot, &birth,
 				     s->started_ns);

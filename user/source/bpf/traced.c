@@ -476,12 +476,17 @@ void bpf_traced_exec(struct bpf_traced *t, struct bpf_process *proc, uint64_t ts
 void bpf_traced_report_exec(const struct bpf_traced *t, const struct bpf_process *proc, uint64_t ts,
 			    const char *comm)
 {
-	bpf_traced_publish(t, &(struct process_event){.kind = PROCESS_EXECED,
-						      .pid = proc->pid,
-						      .ts = ts,
-						      .by_bpf = true,
-						      .runtime = runtime_of(t, proc),
-						      .comm = comm});
+	struct runtime_version in = runtime_of(t, proc);
+	struct process_event change = {
+		.kind = PROCESS_EXECED,
+		.pid = proc->pid,
+		.ts = ts,
+		.by_bpf = true,
+		.runtime = in,
+		.keeps_ring = in.language && t->by.env.plan->own_ring_ns,
+		.comm = comm,
+	};
+	bpf_traced_publish(t, &change);
 }
 
 static void update(struct bpf_traced *t, struct bpf_process *proc)
@@ -636,6 +641,9 @@ static bool is_covered(const struct bpf_traced *t, const struct bpf_process *chi
 	return has_any && !had_probes(t, child);
 }
 
+/* In this time no other process gets the pid of one that has ended. */
+#define PID_NS 50000000ull
+
 void bpf_traced_add_child(struct bpf_traced *t, pid_t pid, uint32_t slot,
 			  const struct bpf_birth *birth, uint64_t now_ns)
 {
@@ -667,13 +675,14 @@ void bpf_traced_add_child(struct bpf_traced *t, pid_t pid, uint32_t slot,
 	if (birth->ts)
 		bpf_traced_fork(t, proc, parent, birth->ts);
 	proc->covered = birth->ts && is_covered(t, proc, parent);
+	bool is_young = birth->ts && clock_ns(CLOCK_MONOTONIC) < birth->ts + PID_NS;
 	bpf_traced_publish(t, &(struct process_event){.kind = PROCESS_BORN,
 						      .pid = pid,
 						      .parent = parent ? parent->pid : 0,
 						      .ts = birth->ts,
 						      .by_bpf = true,
 						      .covered = proc->covered,
-						      .comm = birth->comm});
+						      .comm = is_young ? birth->comm : NULL});
 }
 
 /* ---- the end of the run ---- */

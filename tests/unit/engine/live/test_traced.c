@@ -271,7 +271,6 @@ static void test_covered(void)
 
 static void test_runtime(void)
 {
-	static char name[] = "program", *program[] = {name, NULL};
 	struct traced *t;
 	unsigned reads = 0;
 	if (traced_new(&engine, loop, &t))
@@ -285,17 +284,16 @@ static void test_runtime(void)
 		abort();
 	is(traced_find(t, getpid())->reads.rests_ns, 0,
 	   "a program that has a runtime is read as any other");
-	options.program = program;
+	exec.keeps_ring = true;
 	unsigned before = reads;
 	ok(!traced_report(t, &exec) && !traced_scan(t) && reads == before + 1,
-	   "where the tracer has started the first it is read once, at its exec,");
+	   "where its ring stays it is read once, at its exec,");
 	ok(rests(t, &reads, before + 1), "and rests");
 	exec.runtime.language = NULL;
 	before = reads;
 	ok(!traced_report(t, &exec) && !traced_scan(t) && reads == before + 1 &&
 		   !traced_find(t, getpid())->reads.rests_ns,
 	   "as long as it runs that program");
-	options.program = NULL;
 	traced_free(t);
 }
 

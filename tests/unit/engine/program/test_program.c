@@ -33,9 +33,8 @@ static bool ends(struct program *p)
 
 int main(void)
 {
-	struct program p = {.pid = start(), .go_fd = -1, .failed_fd = -1};
+	struct program p = {.pid = start(), .pidfd = -1, .go_fd = -1, .failed_fd = -1};
 	siginfo_t si;
-	p.pidfd = (int)syscall(SYS_pidfd_open, p.pid, 0);
 	ok(!program_ended(&p), "a program that runs has not ended");
 	ok(!ptrace(PTRACE_SEIZE, p.pid, NULL, NULL) && !ptrace(PTRACE_INTERRUPT, p.pid, NULL, NULL),
 	   "it is held");
@@ -47,14 +46,15 @@ int main(void)
 	kill(p.pid, SIGKILL);
 	ok(ends(&p), "one that was killed has");
 	is(program_exit_status(&p), 128 + SIGKILL, "by that signal");
-	close(p.pidfd);
 
-	struct program q = {.pid = start(), .pidfd = -1, .go_fd = -1, .failed_fd = -1};
+	struct program q = {.pid = start(), .go_fd = -1, .failed_fd = -1};
+	q.pidfd = (int)syscall(SYS_pidfd_open, q.pid, 0);
 	kill(q.pid, SIGSTOP);
 	while (waitid(P_PID, (id_t)q.pid, &si, WSTOPPED | WNOWAIT))
 		;
 	ok(!program_ended(&q), "one that is stopped by a signal has not ended");
 	kill(q.pid, SIGKILL);
 	ok(ends(&q), "but behind it");
+	close(q.pidfd);
 	return tap_done();
 }
