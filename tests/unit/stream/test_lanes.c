@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The limits of lanes, in tables; and random sources, of which lanes sleep, wake, end and begin
- * again. A model knows what each lane was asked for, and what it has returned.
+ * The limits of lanes, in tables. Random sources: their lanes sleep, wake, end and begin again. A
+ * model knows what each lane was asked for, and what it has returned.
  */
 #include "stream/lanes.h"
 

@@ -56,7 +56,7 @@ static void begin(struct traced_usage *a, const struct session *s, const struct 
 	a->system_ns = u.system_ns;
 }
 
-/* A child that has been reported with its name, before its exec. False: its start is not known. */
+/* A child before its exec. False: it was reported without a name, or its start is not known. */
 static bool begin_reported(struct traced_usage *a, struct session *s,
 			   const struct process_event *born)
 {
@@ -100,7 +100,7 @@ static void traced_usage_restart(struct traced_usage *a, const struct session *s
 	begin(a, s, process_read_stat(a->pid, &stat) ? NULL : &stat);
 }
 
-/* It has begun another program. comm: its name since; NULL: it is read. */
+/* Sets its own name, in place of its parent's. comm: that name; NULL: it is read. */
 static void traced_usage_name(struct traced_usage *a, const char *comm)
 {
 	struct process_stat stat;
