@@ -132,9 +132,25 @@ enum ebt_site {
 
 /* slot: EBT_NO_SLOT: that of the process, by its pid */
 #define EBT_COOKIE(slot, site) ((uint64_t)(slot) << 16 | (site))
-/* Of a link in all processes that run the file. key: counts hits of those that are not traced. */
-#define EBT_SHARED_COOKIE(key, site) ((uint64_t)(key) << 48 | EBT_COOKIE(EBT_NO_SLOT, site))
-#define EBT_SHARED_KEYS		     (1u << 16)
+
+/*
+ * The upper 16 bits of all cookies. Of a link that probes all processes that run the file: the key
+ * that counts its hits by those that are not traced, with EBT_SHARED_COOKIE. Of a link in one
+ * process that is made while such a link goes: the key of that one. Of others: 0.
+ */
+#define EBT_SHARED_KEYS	       (1u << 15)
+#define EBT_KEY_SHIFT	       48
+#define EBT_SHARED_COOKIE      (1ull << 63)
+#define EBT_COOKIE_KEY(cookie) ((uint32_t)((cookie) >> EBT_KEY_SHIFT) & (EBT_SHARED_KEYS - 1))
+
+/*
+ * A shared link goes, and the processes have links of their own: both are there for a while. Hits
+ * before from_ns are of the shared one, others of theirs. 0: all are of the shared one. One word,
+ * the value of the map ebt_handover, so that all CPUs have both at once; key 0: no link goes.
+ */
+#define EBT_HANDOVER(key, from_ns)     (((from_ns) & ~(EBT_SHARED_KEYS - 1ull)) | (key))
+#define EBT_HANDOVER_KEY(handover)     ((uint32_t)(handover) & (EBT_SHARED_KEYS - 1))
+#define EBT_HANDOVER_FROM_NS(handover) ((handover) & ~(EBT_SHARED_KEYS - 1ull))
 
 /*
  * The functions of an OCaml runtime have a program of their own. Its cookie: key of the runtime in
@@ -264,17 +280,14 @@ struct ebt_alloc_file {
 };
 
 /*
- * Markers of any program that the user asks for. A site's cookie has the slot of the process and
- * the key of a struct ebt_usdt_spec in the map ebt_usdt_specs, which sites with the same arguments
- * share.
+ * Markers of any program that the user asks for. A site's cookie, EBT_COOKIE, has in place of the
+ * site the key of a struct ebt_usdt_spec in the map ebt_usdt_specs, below EBT_USDT_SPECS. Sites
+ * with the same arguments share it.
  */
-#define EBT_USDT_ARGS		    12
-#define EBT_USDT_TEXTS		    4
-#define EBT_USDT_TEXT_BYTES	    256 /* of each, with its final 0 */
-#define EBT_USDT_COOKIE(slot, spec) ((uint64_t)(slot) << 32 | (spec))
-/* In place of the slot, of a link that probes the file in all processes: with the key of what
- * counts its hits by those that are not traced. The slot is that of the process. */
-#define EBT_USDT_SHARED 0x80000000u
+#define EBT_USDT_ARGS	    12
+#define EBT_USDT_TEXTS	    4
+#define EBT_USDT_TEXT_BYTES 256 /* of each, with its final 0 */
+#define EBT_USDT_SPECS	    65536
 
 struct ebt_usdt_spec {
 	uint32_t request; /* the tracer's own number */

@@ -82,7 +82,7 @@ int ebt_alloc(struct pt_regs *regs)
 	uint32_t key = (uint32_t)(cookie >> 16), index = cookie & (EBT_ALLOC_SITES - 1);
 	budget_hit(EBT_HITS_ALLOC, 0);
 	const struct ebt_alloc_file *file = bpf_map_lookup_elem(&ebt_alloc_files, &key);
-	if (!file)
+	if (!file || (cookie >> EBT_KEY_SHIFT && foreign_leaves(cookie, clock_now())))
 		return 0;
 	uint32_t slot = file->slot;
 	if (slot == EBT_NO_SLOT && foreign_find(key, &slot))

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
 /*
- * Which process a hit is of, where one link probes a file in all processes that run it; and how
- * often those hit it that are not traced, which pay for nothing.
+ * Which process a hit is of, where one link probes a file in all processes that run it; how often
+ * those hit it that are not traced, which pay for nothing; and how such a link goes.
  */
 #ifndef EBT_FOREIGN_BPF_H
 #define EBT_FOREIGN_BPF_H
@@ -16,6 +16,28 @@ struct {
 	__type(key, uint32_t);
 	__type(value, uint64_t);
 } ebt_foreign __weak SEC(".maps");
+
+/* EBT_HANDOVER */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, uint32_t);
+	__type(value, uint64_t);
+} ebt_handover __weak SEC(".maps");
+
+/* Nonzero: another link counts the hit at that time. */
+static __always_inline int foreign_leaves(uint64_t cookie, uint64_t ts)
+{
+	uint32_t only = 0;
+	if (!(cookie >> EBT_KEY_SHIFT))
+		return 0;
+	const volatile uint64_t *now = bpf_map_lookup_elem(&ebt_handover, &only);
+	uint64_t handover = now ? *now : 0, from = EBT_HANDOVER_FROM_NS(handover);
+	if (EBT_COOKIE_KEY(cookie) != EBT_HANDOVER_KEY(handover))
+		return 0;
+	int is_over = from && ts >= from;
+	return cookie & EBT_SHARED_COOKIE ? is_over : !is_over;
+}
 
 /* Nonzero: the process is not traced. */
 static __always_inline int foreign_slot(uint32_t *ret_slot)

@@ -171,7 +171,7 @@ static __always_inline int count(const struct pt_regs *regs, uint64_t cookie, ui
 static __always_inline int find_slot(uint64_t *cookie)
 {
 	uint32_t slot;
-	if (foreign_find(*cookie >> 48, &slot))
+	if (foreign_find(EBT_COOKIE_KEY(*cookie), &slot))
 		return 1;
 	*cookie = EBT_COOKIE(slot, (uint16_t)*cookie);
 	return 0;
@@ -183,9 +183,11 @@ int ebt_marker(struct pt_regs *regs)
 	uint64_t cookie = bpf_get_attach_cookie(regs);
 	budget_hit(EBT_HITS_MARKER,
 		   (uint16_t)cookie < EBT_SITE_CONTROL && REGS_POS(regs) != EBT_NO_POS);
+	uint64_t ts = clock_of_program(REGS_TS(regs));
+	if (foreign_leaves(cookie, ts))
+		return 0;
 	if ((uint32_t)(cookie >> 16) == EBT_NO_SLOT && find_slot(&cookie))
 		return 0;
-	uint64_t ts = clock_of_program(REGS_TS(regs));
 	uint16_t site = (uint16_t)cookie;
 
 	if (ebt_counting && site < EBT_SITE_CONTROL)

@@ -336,6 +336,8 @@ int ebt_ocaml_function(struct pt_regs *regs)
 	budget_hit(EBT_HITS_RUNTIME, 0);
 	/* Time stamp first, then the reservation: records of a domain are in order of both. */
 	uint64_t ts = clock_now();
+	if (foreign_leaves(cookie, ts))
+		return 0;
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct thread_state *known = bpf_task_storage_get(&ebt_thread, task, NULL, 0);
 	struct thread t;

@@ -106,15 +106,18 @@ SEC("uprobe")
 int ebt_usdt(struct pt_regs *regs)
 {
 	uint64_t cookie = bpf_get_attach_cookie(regs);
-	uint32_t key = (uint32_t)cookie;
-	uint32_t slot = (uint32_t)(cookie >> 32);
+	uint32_t key = cookie & (EBT_USDT_SPECS - 1);
+	uint32_t slot = (uint32_t)(cookie >> 16);
 	budget_hit(EBT_HITS_MARKER, 0);
-	if (slot & EBT_USDT_SHARED && find_slot(slot & ~EBT_USDT_SHARED, &slot))
+	uint64_t ts = clock_now();
+	if (foreign_leaves(cookie, ts))
+		return 0;
+	if (slot == EBT_NO_SLOT && find_slot(EBT_COOKIE_KEY(cookie), &slot))
 		return 0;
 	const struct ebt_usdt_spec *spec = bpf_map_lookup_elem(&ebt_usdt_specs, &key);
 	if (!spec)
 		return 0;
-	struct hit h = {.ctx = regs, .spec = spec, .ts = clock_now(), .slot = slot, .key = key};
+	struct hit h = {.ctx = regs, .spec = spec, .ts = ts, .slot = slot, .key = key};
 	if (stack_wanted(EBT_NUMBERINGS, spec->kind, 0) && !budget_leaves(EBT_NO_POS))
 		stack_emit_c(regs, h.slot, h.ts);
 	if (!spec->texts)

@@ -66,6 +66,21 @@ is "$(delivered "$TMP/ringless-page" | in_all)" "$(emitted "$TMP/ringless-page" 
 ok $? "ringless-page: the loss was forced"
 sorted ringless-page
 
+# Others run the program, too: it is not probed in all processes any more, but in this one.
+(
+  sleep 0.7
+  for i in 1 2 3; do "$O/tests/prog/minigc" -q -s 0.3 -t 2 -c /dev/null; done
+) &
+others=$!
+EBTRACE_MAX_DOMAINS=2 "$O/ebtrace" -f ndjson -o - --mode stream -- "$O/tests/prog/minigc" -q -t 4 \
+  -c "$TMP/beside.counts" -s 2.5 -r 300000 2>"$TMP/err" | "$O/tests/prog/tally" >"$TMP/beside.tally"
+wait $others
+! shares || grep -qs 'each process is probed by itself' "$TMP/err"
+ok $? "beside: others hit the probes" || diag "$(cat "$TMP/err")"
+is "$(delivered "$TMP/beside" | in_all)" "$(emitted "$TMP/beside" | in_all)" \
+  "beside: delivered + lost = emitted over all threads"
+sorted beside
+
 # Through the rings alone they are lost, and counted by the library.
 for mode in ring watermark; do
   trace ringless-$mode EBTRACE_MAX_DOMAINS=2 EBTRACE_LOG_WSIZE=20 -- --mode $mode -- -n 100000

@@ -77,8 +77,6 @@ byte_of() {
 		dd if="/proc/$1/mem" bs=1 skip=$start count=1 2>/dev/null | od -An -tx1 | tr -d ' '
 	done <"/proc/$1/maps"
 }
-# A kernel without links of many probes at once probes each process by itself, after its first milliseconds.
-shares() { [ "$(printf '6.6\n%s\n' "$(uname -r)" | sort -V | head -1)" = 6.6 ]; }
 
 [ "$("$O/ebtrace" list --json "$TMP/postgres" | jq '[.markers[] | select(.provider == "postgresql")] | length')" -ge 71 ]
 ok $? "the server has 71 markers, or more sites of them"

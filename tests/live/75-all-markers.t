@@ -82,7 +82,6 @@ inside() {
 # marked DIR NAME: pids that have passed the marker.
 marked() { jq -r "select(.name == \"$2\") | .pid" "$TMP/$1/out.ndjson" | sort -un | paste -sd' '; }
 sorted() { echo "$*" | xargs -n1 | sort -n | paste -sd' '; }
-shares() { [ "$(printf '6.6\n%s\n' "$(uname -r)" | sort -V | head -1)" = 6.6 ]; }
 
 inside there "$ebtrace -v -a -U operands:signed -U operands:often -U lib:hit -f ndjson -o out.ndjson & tracer=\$!
 	begun

@@ -56,7 +56,6 @@ adds_up() {
 }
 counts() { jq -c '[.spans[] | select(.count > 0) | [.name, .count]] | sort' "$TMP/$1/json"; }
 pair='operands:outer_begin~operands:outer_end'
-shares() { [ "$(printf '6.6\n%s\n' "$(uname -r)" | sort -V | head -1)" = 6.6 ]; }
 
 inside all "--json --top 50 -U '$pair' -o json" "go; echo t >&3; sleep 0.2; echo t | \"$prog\" >late.out"
 is $status 0 "spans -a ends when asked, with a report" || diag "$(tail -3 "$TMP/all/err")"

@@ -269,8 +269,54 @@ static void check_budget(void)
 	ebt_level = EBT_LEVEL_EVENTS;
 }
 
+#define KEY 7u
+
+/* Whether a hit at that time makes a record, while the map says `handover`. */
+static bool counts(bool shared, uint64_t handover, uint64_t ts)
+{
+	struct pt_regs at = in_ring, copy;
+	uint32_t only = 0;
+	int before = kernel.records;
+	at.r8 = ts;
+	copy = at;
+	*(uint64_t *)bpf_map_lookup_elem(&ebt_handover, &only) = handover;
+	kernel.cookie = (uint64_t)KEY << EBT_KEY_SHIFT | (shared ? EBT_SHARED_COOKIE : 0) |
+			EBT_COOKIE(shared ? EBT_NO_SLOT : SLOT, EBT_UNIT);
+	ebt_marker(&copy);
+	const struct ebt_marker_record *rec = (const struct ebt_marker_record *)kernel.rec;
+	return kernel.records == before + 1 && rec->head.slot == SLOT;
+}
+
+/* A shared link and one of the process are hit by the same passing of a marker. */
+static void check_handover(void)
+{
+	uint32_t only = 0, slot = SLOT, process = pidns_current_process();
+	uint64_t none = 0, from = 5ull << 20;
+	bpf_map_update_elem(&ebt_traced, &process, &slot, BPF_ANY);
+	bpf_map_update_elem(&ebt_handover, &only, &none, BPF_ANY);
+	ok(counts(true, 0, from) && counts(false, 0, from), "where none goes each link counts");
+	uint64_t other = EBT_HANDOVER(KEY + 1, from);
+	ok(counts(true, other, from + 1) && counts(false, other, from - 1),
+	   "where another one goes, too");
+	ok(counts(true, EBT_HANDOVER(KEY, 0), from) && !counts(false, EBT_HANDOVER(KEY, 0), from),
+	   "where it goes and no time is set, the shared one");
+	uint64_t set = EBT_HANDOVER(KEY, from);
+	ok(counts(true, set, from - 1) && !counts(false, set, from - 1),
+	   "before the time that is set, the shared one");
+	ok(!counts(true, set, from) && counts(false, set, from), "from then on the other");
+	uint64_t hits = 0;
+	uint32_t key = KEY, stranger = 1;
+	bpf_map_update_elem(&ebt_foreign, &key, &hits, BPF_ANY);
+	map_remove(&ebt_traced, &process, sizeof(process));
+	bpf_map_update_elem(&ebt_traced, &stranger, &slot, BPF_ANY);
+	ok(!counts(true, set, from - 1) && !counts(true, 0, 1) &&
+		   *(uint64_t *)bpf_map_lookup_elem(&ebt_foreign, &key) == 2,
+	   "of a process that is not traced none does, but its hits are counted");
+}
+
 int main(void)
 {
+	check_handover();
 	check_counts();
 	check_plain("end", EBT_END);
 	check_plain("begin", EBT_BEGIN);

@@ -54,7 +54,7 @@ static struct ebt_operand constant(uint64_t n)
 static const struct ebt_usdt_record *hit(uint32_t key)
 {
 	int before = kernel.records;
-	kernel.cookie = EBT_USDT_COOKIE(SLOT, key);
+	kernel.cookie = EBT_COOKIE(SLOT, key);
 	found = &spec;
 	ebt_usdt(&regs);
 	bool is_one = kernel.records == before + 1 && kernel.flags == BPF_RB_NO_WAKEUP;

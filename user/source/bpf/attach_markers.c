@@ -196,8 +196,7 @@ static int plan(void *state, bool shared, struct attach_plan *ret)
 			site[n++] = (struct uprobe_site){
 				.offset = from->offset,
 				.semaphore = from->semaphore,
-				.cookie = shared ? EBT_SHARED_COOKIE(ret->key, m->site)
-						 : EBT_COOKIE(of->slot, m->site),
+				.cookie = EBT_COOKIE(shared ? EBT_NO_SLOT : of->slot, m->site),
 			};
 	}
 	ret->site = site;

@@ -207,7 +207,7 @@ static int add_site(struct planning *p, const struct notes_site *from,
 	p->site[p->sites++] = (struct uprobe_site){
 		.offset = from->offset,
 		.semaphore = from->semaphore,
-		.cookie = EBT_USDT_COOKIE(p->slot, (uint32_t)key),
+		.cookie = EBT_COOKIE(p->slot, (uint32_t)key),
 	};
 	return 0;
 }
@@ -309,7 +309,7 @@ static void unplan(struct attach_env *env, uint32_t key)
 static bool is_shareable(const void *state)
 {
 	const struct file_usdt *u = state;
-	return u->is_program || u->env->plan->everyone;
+	return (u->is_program || u->env->plan->everyone) && u->env->last_key < EBT_SHARED_KEYS - 1;
 }
 
 static int plan(void *state, bool shared, struct attach_plan *ret)
@@ -321,12 +321,12 @@ static int plan(void *state, bool shared, struct attach_plan *ret)
 	if (err)
 		return err == -ENOEXEC || err == -EBADMSG ? 0 : err;
 	if (shared) {
-		ret->key = ++u->env->last_key & ~EBT_USDT_SHARED;
+		ret->key = ++u->env->last_key;
 		err = attacher_count_foreign(u->env, ret->key);
 	}
 	struct marker_counts counts;
 	marker_names_count(asked, &known->notes, &counts);
-	struct planning p = {.slot = shared ? EBT_USDT_SHARED | ret->key : u->slot,
+	struct planning p = {.slot = shared ? EBT_NO_SLOT : u->slot,
 			     .of = u,
 			     .file = {.fd = u->fd, .path = u->path},
 			     .notes = &known->notes};

@@ -45,6 +45,7 @@ static void share(struct bpf_links *l, struct attach_env *env, struct attachment
 	if (bpf_links_knows(l, a->by, st.st_dev, st.st_ino) || a->by->is_shareable(a->state))
 		a->shared = bpf_links_share(l, env, a->by, st.st_dev, st.st_ino);
 	a->cuts = a->shared ? a->shared->cuts : 0;
+	a->heir = bpf_links_heir(l, a->by, st.st_dev, st.st_ino);
 }
 
 /* True if the probes of the attachment are gone: the caller must end it and begin another. */
@@ -89,7 +90,7 @@ static int update_shared(struct bpf_links *l, struct attach_env *env, struct att
 	struct bpf_shared *sh = a->shared;
 	if (when == ATTACH_NOT) {
 		/* It would pay for each event: probes and ring. */
-		bpf_links_unshare(l, env, sh, now_ns);
+		bpf_links_unshare(l, env, sh, sh->users - 1, now_ns);
 		return 0;
 	}
 	if (a->watched || is_given_up(a) || when == ATTACH_LATER)
@@ -97,7 +98,8 @@ static int update_shared(struct bpf_links *l, struct attach_env *env, struct att
 	if (!bpf_links_check(l, env, &sh->link))
 		a->cuts = ++sh->cuts;
 	if (sh->link.fd < 0) {
-		int n = bpf_links_open(l, env, a->by, a->state, a->file, 0, 0, &sh->link);
+		const struct link_of of = {.file = a->file};
+		int n = bpf_links_open(l, env, a->by, a->state, &of, &sh->link);
 		a->err = n < 0 ? n : 0;
 		if (n <= 0)
 			return n;
@@ -109,7 +111,9 @@ static int update_shared(struct bpf_links *l, struct attach_env *env, struct att
 
 static void leave_shared(struct bpf_links *l, struct attach_env *env, struct attachment *a)
 {
-	a->unshared_ns = a->watched ? a->shared->gone_ns : 0;
+	bool has_heir = a->link.fd >= 0;
+	uint64_t until_ns = a->shared->until_ns ? a->shared->until_ns : a->shared->gone_ns;
+	a->unshared_ns = a->watched && !has_heir ? until_ns : 0;
 	bpf_links_leave(l, env, a->shared);
 	a->shared = NULL;
 }
@@ -134,15 +138,31 @@ static uint32_t attachment_plan(struct attach_env *env, struct attachment *a, ui
 	if (a->shared || !is_due(a, ATTACH_NOW))
 		return 0;
 	if (!a->plan.site && is_due(a, a->by->update(a->state, now_ns)))
-		bpf_links_plan(env, a->by, a->state, false, &a->plan);
+		bpf_links_plan(env, a->by, a->state,
+			       &(struct link_of){.pid = a->pid, .heir = a->heir}, &a->plan);
 	return a->plan.sites;
 }
 
 static int open_own(struct bpf_links *l, struct attach_env *env, struct attachment *a, int beside)
 {
+	const struct link_of of = {
+		.file = a->file, .pid = a->pid, .beside = beside, .heir = a->heir};
 	if (!a->plan.site)
-		return bpf_links_open(l, env, a->by, a->state, a->file, a->pid, beside, &a->link);
-	return bpf_links_attach(l, env, a->by, &a->plan, a->file, a->pid, beside, &a->link);
+		return bpf_links_open(l, env, a->by, a->state, &of, &a->link);
+	return bpf_links_attach(l, env, a->by, &a->plan, &of, &a->link);
+}
+
+/* A link of its own beside the shared one, which goes. What fails is tried again when that has. The
+ * sites that are new: of a process that the shared one was not known to probe. */
+static int open_heir(struct bpf_links *l, struct attach_env *env, struct attachment *a,
+		     enum attach_when when)
+{
+	bool is_new = !a->watched && a->shared->link.fd >= 0;
+	if (!is_due(a, when))
+		return 0;
+	a->heir = a->shared->link.key;
+	a->watched |= is_new;
+	return open_own(l, env, a, 0) > 0 && is_new ? (int)a->link.sites : 0;
 }
 
 /* Makes a link of its own anew, lean or whole: the old one goes when the new one is there, so that
@@ -150,8 +170,9 @@ static int open_own(struct bpf_links *l, struct attach_env *env, struct attachme
 static void relink(struct bpf_links *l, struct attach_env *env, struct attachment *a, bool lean)
 {
 	struct bpf_link link = {.fd = -1};
+	const struct link_of of = {.file = a->file, .pid = a->pid, .heir = a->heir};
 	a->by->set_lean(a->state, lean);
-	int n = bpf_links_open(l, env, a->by, a->state, a->file, a->pid, 0, &link);
+	int n = bpf_links_open(l, env, a->by, a->state, &of, &link);
 	if (n <= 0) {
 		a->by->set_lean(a->state, a->lean);
 		return;
@@ -159,6 +180,12 @@ static void relink(struct bpf_links *l, struct attach_env *env, struct attachmen
 	bpf_links_close(l, env, &a->link);
 	a->link = link;
 	a->lean = lean;
+}
+
+/* True for a link that goes only with its attachment: a budget replaces those that may be lean. */
+static bool stays(const struct attach_env *env, const struct attachment *a)
+{
+	return !a->by->changes && !(a->by->set_lean && env->plan->budgeted);
 }
 
 /* How an attachment is updated. */
@@ -173,6 +200,8 @@ static int attachment_update(struct bpf_links *l, struct attach_env *env, struct
 {
 	enum attach_when when = a->by->update(a->state, now_ns);
 	a->left_alone = when == ATTACH_NOT;
+	if (a->shared && a->shared->goes && !a->shared->gone_ns)
+		return open_heir(l, env, a, when);
 	if (a->shared && !a->shared->gone_ns)
 		return update_shared(l, env, a, when, now_ns);
 	if (a->shared)
@@ -189,8 +218,7 @@ static int attachment_update(struct bpf_links *l, struct attach_env *env, struct
 		return 0;
 	int n = open_own(l, env, a, how.beside);
 	a->err = n < 0 ? n : 0;
-	bool may_lean = a->by->set_lean && env->plan->budgeted;
-	if (!a->by->changes && !may_lean && !attachment_may_retry(n))
+	if (stays(env, a) && !attachment_may_retry(n))
 		close_file(a);
 	return n;
 }
@@ -445,12 +473,6 @@ static bool is_held(const struct bpf_scan *scan)
 static int find_ring(const struct maps_entry *e, void *ctx)
 {
 	return ((struct bpf_files *)ctx)->has_ring |= is_ring(e);
-}
-
-/* True for a link that goes only with its attachment: a budget replaces those that may be lean. */
-static bool stays(const struct attach_env *env, const struct attachment *a)
-{
-	return !a->by->changes && !(a->by->set_lean && env->plan->budgeted);
 }
 
 /* The links of one file that are closed together have one holder. */

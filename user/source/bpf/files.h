@@ -23,6 +23,7 @@ struct attachment {
 	struct bpf_shared *shared; /* NULL: a link of its own */
 	bool watched;		   /* probed by the shared link */
 	uint32_t cuts;		   /* of the shared link, when it began */
+	uint32_t heir;		   /* of its own link: as of struct link_of */
 	bool lean;		   /* its own link is */
 	bool left_alone;	   /* as of the last update: the process records by itself */
 	int err;		   /* of an attempt that failed; see attachment_may_retry() */

@@ -217,6 +217,7 @@ static struct bpf_map *map_of(const struct bpf_kernel *k, enum bpf_table table)
 	struct bpf_map *const maps[BPF_TABLES] = {
 		[BPF_TABLE_RUNTIMES] = k->skel->maps.ebt_ocaml,
 		[BPF_TABLE_FOREIGN] = k->skel->maps.ebt_foreign,
+		[BPF_TABLE_HANDOVER] = k->skel->maps.ebt_handover,
 		[BPF_TABLE_ALLOC_FILES] = k->skel->maps.ebt_alloc_files,
 		[BPF_TABLE_RUNTIME_ALLOCS] = k->skel->maps.ebt_ocaml_allocs,
 		[BPF_TABLE_DOMAINS] = k->skel->maps.ebt_ocaml_domains,

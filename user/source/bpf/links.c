@@ -13,6 +13,12 @@
 #define CHECK_FOREIGN_NS    1000000000ull
 #define CHECK_EXCLUSIVE_NS  100000000ull
 
+/* Between the decision when a shared link ends to count and that time, for all CPUs to know of it;
+ * until it is closed; and until its probes are removed, which takes up to 0.1 s a site. */
+#define NOTICE_NS 20000000ull
+#define LINGER_NS 200000000ull
+#define REMOVE_NS 5000000000ull
+
 void bpf_links_drop(struct attach_env *env, const struct attacher *by, struct attach_plan *plan)
 {
 	free(plan->site);
@@ -21,11 +27,22 @@ void bpf_links_drop(struct attach_env *env, const struct attacher *by, struct at
 	*plan = (struct attach_plan){0};
 }
 
-int bpf_links_plan(struct attach_env *env, const struct attacher *by, void *state, bool shared,
-		   struct attach_plan *ret)
+/* The upper bits of the cookies of a link. */
+static uint64_t bits_of(const struct link_of *of, uint32_t key)
+{
+	if (of->pid > 0)
+		return (uint64_t)of->heir << EBT_KEY_SHIFT;
+	return key && key < EBT_SHARED_KEYS ? EBT_SHARED_COOKIE | (uint64_t)key << EBT_KEY_SHIFT
+					    : 0;
+}
+
+int bpf_links_plan(struct attach_env *env, const struct attacher *by, void *state,
+		   const struct link_of *of, struct attach_plan *ret)
 {
 	struct attach_plan plan = {0};
-	int err = by->plan(state, shared, &plan);
+	int err = by->plan(state, of->pid <= 0, &plan);
+	for (uint32_t i = 0; !err && i < plan.sites; i++)
+		plan.site[i].cookie |= bits_of(of, plan.key);
 	if (err)
 		bpf_links_drop(env, by, &plan);
 	else
@@ -34,15 +51,14 @@ int bpf_links_plan(struct attach_env *env, const struct attacher *by, void *stat
 }
 
 int bpf_links_attach(struct bpf_links *l, struct attach_env *env, const struct attacher *by,
-		     struct attach_plan *plan, int file, pid_t pid, int beside,
-		     struct bpf_link *ret)
+		     struct attach_plan *plan, const struct link_of *of, struct bpf_link *ret)
 {
-	struct link_spec spec = {.file = file,
+	struct link_spec spec = {.file = of->file,
 				 .probe = by->program,
-				 .pid = pid,
+				 .pid = of->pid,
 				 .site = plan->site,
 				 .sites = plan->sites,
-				 .beside = beside};
+				 .beside = of->beside};
 	int fd = plan->sites ? l->attach(l->ctx, &spec) : 0;
 	if (fd < 0 || !plan->sites) {
 		bpf_links_drop(env, by, plan);
@@ -56,11 +72,11 @@ int bpf_links_attach(struct bpf_links *l, struct attach_env *env, const struct a
 }
 
 int bpf_links_open(struct bpf_links *l, struct attach_env *env, const struct attacher *by,
-		   void *state, int file, pid_t pid, int beside, struct bpf_link *ret)
+		   void *state, const struct link_of *of, struct bpf_link *ret)
 {
 	struct attach_plan plan;
-	int err = bpf_links_plan(env, by, state, pid <= 0, &plan);
-	return err ? err : bpf_links_attach(l, env, by, &plan, file, pid, beside, ret);
+	int err = bpf_links_plan(env, by, state, of, &plan);
+	return err ? err : bpf_links_attach(l, env, by, &plan, of, ret);
 }
 
 void bpf_links_close(struct bpf_links *l, struct attach_env *env, struct bpf_link *link)
@@ -107,6 +123,7 @@ static void put_idle(struct bpf_links *l, struct attach_env *env, struct bpf_sha
 {
 	if (l->idles == MAX_IDLE) {
 		struct bpf_shared *first = l->first_idle;
+		first = first == l->going ? first->next_idle : first;
 		remove_idle(l, first);
 		bpf_links_close(l, env, &first->link);
 		free(ptrmap_remove(&l->shared, key_of(first->by, first->dev, first->inode)));
@@ -144,7 +161,7 @@ struct bpf_shared *bpf_links_share(struct bpf_links *l, struct attach_env *env,
 		if (sh && asks && !env->is_ours(env->ctx, dev, inode))
 			sh->gone_ns = now_ns();
 	}
-	if (!sh || sh->gone_ns)
+	if (!sh || sh->goes || sh->gone_ns)
 		return NULL;
 	if (!sh->users++)
 		remove_idle(l, sh);
@@ -163,18 +180,63 @@ void bpf_links_leave(struct bpf_links *l, struct attach_env *env, struct bpf_sha
 		put_idle(l, env, sh);
 }
 
-void bpf_links_unshare(struct bpf_links *l, struct attach_env *env, struct bpf_shared *sh,
-		       uint64_t now_ns)
+static void close_for_good(struct bpf_links *l, struct attach_env *env, struct bpf_shared *sh,
+			   uint64_t now_ns)
 {
-	if (sh->link.fd < 0)
-		return;
 	bpf_links_close(l, env, &sh->link);
 	sh->gone_ns = now_ns;
 }
 
+static bool set_handover(struct attach_env *env, const struct bpf_shared *sh, uint64_t from_ns)
+{
+	uint64_t handover = EBT_HANDOVER(sh->link.key, from_ns);
+	return env->set && !env->set(env->ctx, BPF_TABLE_HANDOVER, 0, &handover);
+}
+
+bool bpf_links_unshare(struct bpf_links *l, struct attach_env *env, struct bpf_shared *sh,
+		       uint32_t heirs, uint64_t now_ns)
+{
+	bool has_key = sh->link.key && sh->link.key < EBT_SHARED_KEYS;
+	if (sh->link.fd < 0 || sh->goes)
+		return true;
+	if (heirs && l->going)
+		return false;
+	if (!heirs || !has_key || !set_handover(env, sh, 0)) {
+		close_for_good(l, env, sh, now_ns);
+		return true;
+	}
+	l->going = sh;
+	l->rounds = 0;
+	l->closes++; /* it covers no new process */
+	sh->goes = true;
+	return true;
+}
+
+void bpf_links_hand_over(struct bpf_links *l, struct attach_env *env, uint64_t now_ns)
+{
+	struct bpf_shared *sh = l->going;
+	if (!sh)
+		return;
+	/* It may have begun to go within a round. */
+	if (!sh->until_ns && ++l->rounds > 1 && set_handover(env, sh, now_ns + NOTICE_NS))
+		sh->until_ns = now_ns + NOTICE_NS;
+	if (sh->until_ns && !sh->gone_ns && now_ns >= sh->until_ns + LINGER_NS)
+		close_for_good(l, env, sh, now_ns);
+	if (sh->gone_ns && now_ns >= sh->gone_ns + REMOVE_NS)
+		l->going = NULL;
+}
+
+uint32_t bpf_links_heir(const struct bpf_links *l, const struct attacher *by, uint64_t dev,
+			uint64_t inode)
+{
+	const struct bpf_shared *sh = l->going;
+	bool is_its = sh && sh == find(l, by, dev, inode);
+	return is_its ? sh->link.key : 0;
+}
+
 static bool covers(const struct bpf_shared *sh, uint64_t born_ns)
 {
-	return sh && sh->link.fd >= 0 && sh->since_ns <= born_ns;
+	return sh && sh->link.fd >= 0 && !sh->goes && sh->since_ns <= born_ns;
 }
 
 bool bpf_links_cover(const struct bpf_links *l, const struct attacher *by, uint64_t dev,
@@ -212,20 +274,21 @@ void bpf_links_check_foreign(struct bpf_links *l, struct attach_env *env, uint64
 		uint64_t period = sh->by->exclusive ? CHECK_EXCLUSIVE_NS : CHECK_FOREIGN_NS;
 		if (!sh->users && !bpf_links_check(l, env, &sh->link))
 			sh->cuts++;
-		if (sh->link.fd < 0 || passed < period || !l->foreign)
+		if (sh->link.fd < 0 || sh->goes || passed < period || !l->foreign)
 			continue;
 		uint64_t n = l->foreign(l->ctx, sh->link.key);
 		bool many = (sh->checked_ns || sh->by->exclusive) &&
 			    is_too_foreign(env, sh, n - sh->foreign, (double)passed / 1e9);
 		sh->foreign = n;
 		sh->checked_ns = now_ns;
-		if (!many)
+		if (!many || !bpf_links_unshare(l, env, sh, sh->users, now_ns))
 			continue;
 		messages_at(env->messages, LOG_NORMAL,
 			    "other processes run a probed file, too%s: from now on each process is "
 			    "probed by itself",
 			    sh->by->exclusive ? "" : ", and often");
-		bpf_links_unshare(l, env, sh, now_ns);
+		if (l->going == sh)
+			l->rounds = 1; /* the one that begins */
 	}
 }
 
@@ -235,6 +298,7 @@ void bpf_links_close_shared(struct bpf_links *l, struct attach_env *env)
 	for (struct bpf_shared *sh; (sh = ptrmap_next(&l->shared, &at));)
 		bpf_links_close(l, env, &sh->link);
 	ptrmap_free(&l->shared);
+	l->going = NULL;
 	l->first_idle = l->last_idle = NULL;
 	l->idles = 0;
 }

@@ -4,7 +4,14 @@
  * processes that run the file (the BPF program then reads the process's slot from a map). A shared
  * link stays open when its last process ends, for the next one. With many such links
  * the one used longest ago is closed. Untraced processes that run the file hit its probes, too:
- * above some rate the link is closed, and each traced process gets its own.
+ * above some rate the link goes, and each traced process gets its own.
+ *
+ * How a shared link goes: as each of its processes is updated it gets a link of its own, whose hits
+ * do not count yet. When all have been, a time is set from which they count, and those of the
+ * shared link do not. Both decide by the time stamp of the event, so none is missed or counted
+ * twice; where each takes the time itself, one that passes at that very moment may be. A thread may
+ * have taken its time and pass the marker later: the shared link stays for a while. One link goes
+ * at a time.
  */
 #ifndef SOURCE_BPF_LINKS_H
 #define SOURCE_BPF_LINKS_H
@@ -31,6 +38,8 @@ struct bpf_links {
 	PTRMAP(struct bpf_shared) shared;	   /* by file and attacher */
 	struct bpf_shared *first_idle, *last_idle; /* those without users, longest ago first */
 	uint32_t idles;
+	struct bpf_shared *going; /* NULL: none goes */
+	unsigned rounds;	  /* in which all processes were updated since it goes */
 };
 struct bpf_link {
 	const struct attacher *by;
@@ -43,6 +52,8 @@ struct bpf_shared {
 	uint64_t dev, inode;
 	struct bpf_link link;
 	uint64_t since_ns; /* its probes are in place */
+	bool goes;	   /* it has no new users */
+	uint64_t until_ns; /* hits after that do not count; 0: all do */
 	uint64_t gone_ns;  /* closed finally, or never to be made; 0: not */
 	uint32_t users;
 	uint32_t cuts; /* how often its probes were gone */
@@ -54,27 +65,38 @@ struct bpf_shared {
  * by: NULL: one has, of each attacher that can share it. */
 bool bpf_links_cover(const struct bpf_links *l, const struct attacher *by, uint64_t dev,
 		     uint64_t inode, uint64_t born_ns);
+/* Which link is made. */
+struct link_of {
+	int file;
+	pid_t pid;     /* <= 0: shared by all processes */
+	int beside;    /* as of struct link_spec */
+	uint32_t heir; /* key of the shared link that goes, and had the process; 0: none */
+};
 /* Plans a link: 0, or -errno with nothing planned. The plan is either attached or dropped. */
-int bpf_links_plan(struct attach_env *env, const struct attacher *by, void *state, bool shared,
-		   struct attach_plan *ret);
-/* Makes a planned link. beside: as of struct link_spec. The number of its sites (0: none were
- * planned, no link), or -errno. */
+int bpf_links_plan(struct attach_env *env, const struct attacher *by, void *state,
+		   const struct link_of *of, struct attach_plan *ret);
+/* Makes a planned link. The number of its sites (0: none were planned, no link), or -errno. */
 int bpf_links_attach(struct bpf_links *l, struct attach_env *env, const struct attacher *by,
-		     struct attach_plan *plan, int file, pid_t pid, int beside,
-		     struct bpf_link *ret);
+		     struct attach_plan *plan, const struct link_of *of, struct bpf_link *ret);
 void bpf_links_drop(struct attach_env *env, const struct attacher *by, struct attach_plan *plan);
-/* Plans and makes a link. beside: as of struct link_spec. The number of its sites (0: none were
- * planned, no link), or -errno. */
+/* Plans and makes a link. The number of its sites (0: none were planned, no link), or -errno. */
 int bpf_links_open(struct bpf_links *l, struct attach_env *env, const struct attacher *by,
-		   void *state, int file, pid_t pid, int beside, struct bpf_link *ret);
+		   void *state, const struct link_of *of, struct bpf_link *ret);
 void bpf_links_close(struct bpf_links *l, struct attach_env *env, struct bpf_link *link);
 /* Closes a link if its probes are gone. False: they were gone. */
 bool bpf_links_check(struct bpf_links *l, struct attach_env *env, struct bpf_link *link);
-/* Closes a shared link for good. */
-void bpf_links_unshare(struct bpf_links *l, struct attach_env *env, struct bpf_shared *sh,
-		       uint64_t now_ns);
-/* Closes shared links that untraced processes hit too often, or, of an attacher that is exclusive,
- * at all. Called periodically. */
+/* A shared link goes. heirs: those of its users that need links of their own. False: not now, as
+ * another one does. */
+bool bpf_links_unshare(struct bpf_links *l, struct attach_env *env, struct bpf_shared *sh,
+		       uint32_t heirs, uint64_t now_ns);
+/* The next step of a shared link that goes. Called before all processes are updated. */
+void bpf_links_hand_over(struct bpf_links *l, struct attach_env *env, uint64_t now_ns);
+/* The key of the shared link of a file that goes: of the links of its own that a process gets
+ * meanwhile; 0: none does. */
+uint32_t bpf_links_heir(const struct bpf_links *l, const struct attacher *by, uint64_t dev,
+			uint64_t inode);
+/* Shared links that untraced processes hit too often, or, of an attacher that is exclusive, at all,
+ * go. Called periodically, before all processes are updated. */
 void bpf_links_check_foreign(struct bpf_links *l, struct attach_env *env, uint64_t now_ns);
 /* The shared link of a file, added if there is none (then link.fd < 0: not attached); adds a user.
  * NULL: the file is not shared any more, or no memory. */

@@ -501,6 +501,7 @@ static void update(struct bpf_traced *t, struct bpf_process *proc)
 
 void bpf_traced_update_all(struct bpf_traced *t)
 {
+	bpf_links_hand_over(&t->by.links, &t->by.env, now_ns());
 	bpf_links_check_foreign(&t->by.links, &t->by.env, now_ns());
 	for (uint32_t i = 0; i < t->slots; i++)
 		if (t->slot[i] && !t->slot[i]->ended && !t->opt.no_files)

@@ -32,7 +32,7 @@ int usdt_specs_key(struct usdt_specs *s, const struct ebt_usdt_spec *spec, bool 
 	const uint64_t *known = map_get(&s->index, hash);
 	if (known && !memcmp(&s->spec[*known], spec, sizeof(*spec)))
 		return (int)*known;
-	if (s->count == USDT_SPECS_MAX)
+	if (s->count == EBT_USDT_SPECS)
 		return -E2BIG;
 	uint64_t *at = array_reserve(s->spec, s->room, s->count) ? map_put(&s->index, hash) : NULL;
 	if (!at)

@@ -10,9 +10,6 @@
 #include "base/map.h"
 #include "bpf/abi.h"
 
-/* Room of the map of the BPF program. */
-#define USDT_SPECS_MAX 65536
-
 /* Zeroed memory is empty. Fields are private. */
 struct usdt_specs {
 	struct ebt_usdt_spec *spec; /* by key */

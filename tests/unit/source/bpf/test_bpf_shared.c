@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -76,6 +77,18 @@ static uint64_t foreign(void *ctx, uint32_t key)
 
 static const struct attacher by = {.name = "test", .plan = plan, .unplan = unplan};
 
+static const struct link_of all = {.file = -1};
+
+static int plan_two(void *state, bool is_shared, struct attach_plan *ret)
+{
+	(void)state, (void)is_shared;
+	ret->site = calloc(2, sizeof(*ret->site));
+	ret->sites = 2;
+	ret->site[1].cookie = 5;
+	ret->key = 7;
+	return 0;
+}
+
 #define USED 400 /* links that stay in use */
 
 /* Shared links are kept for those to come, as long as there are not too many. */
@@ -84,11 +97,11 @@ static void test_room(void)
 	struct bpf_links l = {.attach = attach, .foreign = foreign};
 	struct attach_env env = {.plan = &usual};
 	struct bpf_shared *used = bpf_links_share(&l, &env, &by, 1, 1), *last = NULL;
-	is(bpf_links_open(&l, &env, &by, NULL, -1, 0, 0, &used->link), 3, "a shared link is made");
+	is(bpf_links_open(&l, &env, &by, NULL, &all, &used->link), 3, "a shared link is made");
 	unplanned = 0;
 	for (uint64_t inode = 2; inode < 1000; inode++) {
 		last = bpf_links_share(&l, &env, &by, 1, inode);
-		if (!last || bpf_links_open(&l, &env, &by, NULL, -1, 0, 0, &last->link) != 3)
+		if (!last || bpf_links_open(&l, &env, &by, NULL, &all, &last->link) != 3)
 			break;
 		if (inode > USED)
 			bpf_links_leave(&l, &env, last);
@@ -142,7 +155,7 @@ static void test_exclusive(void)
 	ok(bpf_links_share(&l, &env, &by, 1, 1), "by another attacher it is");
 	are_ours = true;
 	struct bpf_shared *sh = bpf_links_share(&l, &env, &alone, 1, 2);
-	is(sh ? bpf_links_open(&l, &env, &alone, NULL, -1, 0, 0, &sh->link) : 0, 3,
+	is(sh ? bpf_links_open(&l, &env, &alone, NULL, &all, &sh->link) : 0, 3,
 	   "one that no other runs is");
 	ok(bpf_links_cover(&l, &alone, 1, 2, UINT64_MAX) &&
 		   !bpf_links_cover(&l, &by, 1, 2, UINT64_MAX),
@@ -182,7 +195,7 @@ static void test_hits(void)
 	for (size_t i = 0; i < sizeof(row) / sizeof(*row); i++) {
 		struct bpf_links l = {.attach = attach, .foreign = foreign};
 		struct bpf_shared *sh = bpf_links_share(&l, &env, row[i].by, 1, 1);
-		if (bpf_links_open(&l, &env, row[i].by, NULL, -1, 0, 0, &sh->link) != 3)
+		if (bpf_links_open(&l, &env, row[i].by, NULL, &all, &sh->link) != 3)
 			abort();
 		hits = 50;
 		bpf_links_check_foreign(&l, &env, 5000000000ull);
@@ -194,6 +207,81 @@ static void test_hits(void)
 		   (unsigned)(row[i].passed_ns / 1000), row[i].stays ? "stays" : "is closed");
 		bpf_links_close_shared(&l, &env);
 	}
+}
+
+static uint64_t handover;
+static bool no_table;
+
+static int set_table(void *ctx, enum bpf_table table, uint64_t key, const void *value)
+{
+	(void)ctx;
+	if (no_table || table != BPF_TABLE_HANDOVER || key)
+		return -ENOMEM;
+	memcpy(&handover, value, sizeof(handover));
+	return 0;
+}
+
+/* The upper bits of a planned cookie. */
+static uint64_t bits(struct attach_env *env, const struct link_of *of)
+{
+	struct attach_plan plan;
+	static const struct attacher two = {.name = "two", .plan = plan_two};
+	if (bpf_links_plan(env, &two, NULL, of, &plan))
+		abort();
+	uint64_t ret = plan.site[1].cookie ^ 5;
+	bpf_links_drop(env, &two, &plan);
+	return ret;
+}
+
+#define MS 1000000ull
+
+/* A shared link hands its processes over to links of their own. */
+static void test_going(void)
+{
+	struct bpf_links l = {.attach = attach, .foreign = foreign};
+	struct attach_env env = {.plan = &usual, .set = set_table};
+	const struct link_of own = {.pid = 3}, heir = {.pid = 3, .heir = 7};
+	is(bits(&env, &all), EBT_SHARED_COOKIE | 7ull << EBT_KEY_SHIFT,
+	   "the cookies of a shared link have its key");
+	ok(!bits(&env, &own) && bits(&env, &heir) == 7ull << EBT_KEY_SHIFT,
+	   "those of an own one that of the one it comes after");
+	struct bpf_shared *sh = bpf_links_share(&l, &env, &by, 1, 1),
+			  *other = bpf_links_share(&l, &env, &by, 1, 2);
+	if (bpf_links_open(&l, &env, &by, NULL, &all, &sh->link) != 3 ||
+	    bpf_links_open(&l, &env, &by, NULL, &all, &other->link) != 3)
+		abort();
+	uint64_t begun = 5000 * MS;
+	ok(!bpf_links_heir(&l, &by, 1, 1), "a link that stays has no heir");
+	ok(bpf_links_unshare(&l, &env, sh, 1, begun) && sh->link.fd >= 0 && handover == 7,
+	   "one that goes is there until its processes have their own");
+	ok(!bpf_links_share(&l, &env, &by, 1, 1) && bpf_links_heir(&l, &by, 1, 1) == 7 &&
+		   !bpf_links_heir(&l, &by, 1, 2) && !bpf_links_cover(&l, &by, 1, 1, UINT64_MAX),
+	   "a process that comes then gets its own, too");
+	ok(!bpf_links_unshare(&l, &env, other, 1, begun) && other->link.fd >= 0,
+	   "another one has to wait");
+	bpf_links_hand_over(&l, &env, begun + 100 * MS);
+	is(handover, 7, "some may not have been updated in the first round");
+	no_table = true;
+	bpf_links_hand_over(&l, &env, begun + 200 * MS);
+	ok(!sh->until_ns, "where the kernel refuses it nothing changes");
+	no_table = false;
+	bpf_links_hand_over(&l, &env, begun + 300 * MS);
+	uint64_t from = EBT_HANDOVER_FROM_NS(handover);
+	ok(EBT_HANDOVER_KEY(handover) == 7 && from > begun + 300 * MS && from <= sh->until_ns &&
+		   sh->until_ns < begun + 400 * MS,
+	   "after another round it is set from when the others count");
+	bpf_links_hand_over(&l, &env, sh->until_ns + 199 * MS);
+	ok(sh->link.fd >= 0 && handover == EBT_HANDOVER(7, from),
+	   "late hits with earlier times are still of the shared one");
+	bpf_links_hand_over(&l, &env, sh->until_ns + 200 * MS);
+	ok(sh->link.fd < 0 && sh->gone_ns == sh->until_ns + 200 * MS, "then it is closed");
+	bpf_links_hand_over(&l, &env, sh->gone_ns + 4000 * MS);
+	ok(bpf_links_heir(&l, &by, 1, 1) == 7, "its probes may be there for a while");
+	bpf_links_hand_over(&l, &env, sh->gone_ns + 5000 * MS);
+	ok(!bpf_links_heir(&l, &by, 1, 1), "and then are not");
+	ok(bpf_links_unshare(&l, &env, other, 0, begun) && other->link.fd < 0 && !l.going,
+	   "one that no process needs is closed at once");
+	bpf_links_close_shared(&l, &env);
 }
 
 static bool are_held;
@@ -210,8 +298,8 @@ static void test_gone(void)
 	struct attach_env env = {.plan = &usual};
 	struct bpf_shared *used = bpf_links_share(&l, &env, &by, 1, 1),
 			  *idle = bpf_links_share(&l, &env, &by, 1, 2);
-	if (bpf_links_open(&l, &env, &by, NULL, -1, 0, 0, &used->link) != 3 ||
-	    bpf_links_open(&l, &env, &by, NULL, -1, 0, 0, &idle->link) != 3)
+	if (bpf_links_open(&l, &env, &by, NULL, &all, &used->link) != 3 ||
+	    bpf_links_open(&l, &env, &by, NULL, &all, &idle->link) != 3)
 		abort();
 	bpf_links_leave(&l, &env, idle);
 	are_held = true;
@@ -296,7 +384,7 @@ int main(void)
 	struct bpf_shared *shared =
 		bpf_links_share(&t.by.links, &t.by.env, attachers[0], st.st_dev, st.st_ino);
 	is(life_from(50, NULL), 50, "a process of a file that is not probed was not watched");
-	is(bpf_links_open(&t.by.links, &t.by.env, &by, NULL, fd, 0, 0, &shared->link), 3,
+	is(bpf_links_open(&t.by.links, &t.by.env, &by, NULL, &all, &shared->link), 3,
 	   "the file is probed in all processes");
 	shared->since_ns = 100;
 	is(life_from(100, NULL), 0, "one that began when the file was probed was");
@@ -308,6 +396,7 @@ int main(void)
 	test_room();
 	test_exclusive();
 	test_hits();
+	test_going();
 	test_gone();
 	return tap_done();
 }

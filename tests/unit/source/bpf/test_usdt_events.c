@@ -312,7 +312,7 @@ static void test_specs(void)
 		spec.arg[0].number = n;
 		key = usdt_specs_key(&specs, &spec, &is_new);
 	}
-	is(n, USDT_SPECS_MAX, "there is a limit");
+	is(n, EBT_USDT_SPECS, "there is a limit");
 	usdt_specs_done(&specs);
 }
 
