@@ -537,7 +537,7 @@ static enum engine_end trace_to_the_end(struct live *t)
 {
 	struct session *session = t->engine->session;
 	if (!t->has_program) {
-		traced_read_usage(t->traced, true);
+		traced_begin_usage(t->traced);
 		session->run_begin = moment_at(now_ns());
 		probing_run_begins(&t->probing, session->run_begin.ns);
 	}

@@ -274,8 +274,6 @@ static int open_ring(struct ring_files *r, int fd, const char *name, struct trac
 		    "reading the ring '%s' of process %d", name, pid);
 	damage_report_assumed(&r->engine->session->messages, c, name);
 	r->opened++;
-	if (p)
-		traced_read_usage_soon(r->traced);
 	if (!p && processes_lived(&r->engine->session->processes, (uint32_t)pid,
 				  known_ring_lived_ns(k), &process)) {
 		ebt_cursor_close(c);
@@ -288,7 +286,7 @@ static int open_ring(struct ring_files *r, int fd, const char *name, struct trac
 	err = ring_source_add(r->rings, c, name, process,
 			      (p ? RING_LIVE : 0) | (r->attached ? RING_IN_RUN : 0));
 	if (!err && p)
-		traced_usage_note(&p->usage, r->engine->session);
+		traced_read_usage(r->traced, p);
 	return err == -ENOSPC ? 0 : err; /* no memory for it: reported as a loss */
 }
 

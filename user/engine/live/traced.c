@@ -169,7 +169,7 @@ static void traced_usage_end(struct traced_usage *a, struct session *s, bool kno
 	processes_unref(&s->processes, a->process);
 }
 
-/* How often usage is read: often at first, a program may end soon; and for each process. */
+/* How often usage is read: often at first, a program may end soon; and less of many processes. */
 #define USAGE_MIN_NS  4000000u
 #define USAGE_MAX_NS  100000000u
 #define USAGE_EACH_NS 1000000u
@@ -229,8 +229,6 @@ struct traced {
 	struct pids left_out; /* for want of descriptors: their mappings are read all the same */
 	uint64_t due_ns;      /* the earliest early read */
 	uint64_t sizes_read, children_listed; /* how often; of /proc */
-	uint64_t usage_ns;		      /* when to read it again, and how long after that */
-	uint64_t usage_step_ns;
 };
 
 int traced_new(const struct engine *change, struct loop *l, struct traced **ret)
@@ -240,7 +238,6 @@ int traced_new(const struct engine *change, struct loop *l, struct traced **ret)
 		return -ENOMEM;
 	t->engine = change;
 	t->loop = l;
-	t->usage_step_ns = USAGE_MIN_NS;
 	t->due_ns = UINT64_MAX;
 	t->frugal = change->options->frugal;
 	struct rlimit files;
@@ -654,9 +651,22 @@ static bool is_over(const struct traced_process *p)
 	return p->has_ended || (!trusts && process_pidfd_has_ended(p->watch.fd));
 }
 
+static void note_usage_if_due(struct traced *t, struct traced_process *p, uint64_t now)
+{
+	struct traced_usage *a = &p->usage;
+	if (now < a->due_ns)
+		return;
+	traced_usage_note(a, t->engine->session);
+	uint64_t twice = 2 * a->step_ns;
+	a->step_ns = !twice ? USAGE_MIN_NS : twice < USAGE_MAX_NS ? twice : USAGE_MAX_NS;
+	uint64_t step_ns = a->step_ns + t->count * (uint64_t)USAGE_EACH_NS;
+	a->due_ns = now + (t->frugal ? USAGE_FRUGAL : 1) * step_ns;
+}
+
 int traced_scan(struct traced *t)
 {
 	int err = 0;
+	uint64_t now = now_ns();
 	bool again = t->lists_again;
 	t->lists_again = false;
 	t->has_births = !t->frugal || process_births_any(&t->births) || again;
@@ -669,12 +679,11 @@ int traced_scan(struct traced *t)
 		err = read_if_changed(p);
 		if (!err)
 			err = list_children(t, p);
+		note_usage_if_due(t, p, now);
 		i++;
 	}
 	if (!err)
 		err = read_left_out(t);
-	if (!err && now_ns() >= t->usage_ns)
-		traced_read_usage(t, false);
 	find_due(t);
 	return err;
 }
@@ -721,18 +730,10 @@ unsigned traced_ended(const struct traced *t)
 	return t->ended;
 }
 
-void traced_read_usage(struct traced *t, bool begin)
+void traced_begin_usage(struct traced *t)
 {
-	for (unsigned i = 0; i < t->count; i++) {
-		struct traced_process *p = t->running[i];
-		if (begin)
-			traced_usage_restart(&p->usage, t->engine->session);
-		else
-			traced_usage_note(&p->usage, t->engine->session);
-	}
-	uint64_t step_ns = t->usage_step_ns + t->count * (uint64_t)USAGE_EACH_NS;
-	t->usage_ns = now_ns() + (t->frugal ? USAGE_FRUGAL : 1) * step_ns;
-	t->usage_step_ns *= t->usage_step_ns < USAGE_MAX_NS ? 2 : 1;
+	for (unsigned i = 0; i < t->count; i++)
+		traced_usage_restart(&t->running[i]->usage, t->engine->session);
 }
 
 void traced_end_usage(struct traced *t)
@@ -745,10 +746,10 @@ void traced_end_usage(struct traced *t)
 	}
 }
 
-void traced_read_usage_soon(struct traced *t)
+void traced_read_usage(struct traced *t, struct traced_process *p)
 {
-	t->usage_ns = 0;
-	t->usage_step_ns = USAGE_MIN_NS;
+	p->usage.due_ns = p->usage.step_ns = 0;
+	note_usage_if_due(t, p, now_ns());
 }
 
 /* More may be mapped soon. */

@@ -34,6 +34,7 @@ struct traced_usage {
 	char forked_as[32];	     /* its parent's, until it has called exec; empty: not known */
 	uint64_t user_ns, system_ns; /* that it had used before the run */
 	uint64_t peak_rss_bytes;     /* with its ring; 0: not known */
+	uint64_t due_ns, step_ns; /* when scans note it again, and how long after that, at least */
 };
 /* When the process began (CLOCK_MONOTONIC, ns); now, if that is not known. */
 uint64_t traced_usage_began_ns(const struct traced_usage *a, const struct session *s);
@@ -141,15 +142,12 @@ void traced_each(struct traced *t, void (*fn)(struct traced_process *p, void *ct
 unsigned traced_running(const struct traced *t);
 unsigned traced_ended(const struct traced *t); /* of all that were ever traced */
 
-/*
- * Writes what the processes have used to their entries; scans do so now and then, so that the
- * numbers of one that has ended are no older than a moment. begin: the run begins here, nothing has
- * been used.
- */
-void traced_read_usage(struct traced *t, bool begin);
+/* Scans write what the processes have used to their entries now and then, so that the numbers of
+ * one that has ended are no older than a moment. The run begins here: nothing has been used. */
+void traced_begin_usage(struct traced *t);
 /* The last time of those that live at the end of the run. */
 void traced_end_usage(struct traced *t);
-/* Something new is read of a process: scans read usage often for a while. */
-void traced_read_usage_soon(struct traced *t);
+/* Something new is read of a process: now, and often for a while, as it may end soon. */
+void traced_read_usage(struct traced *t, struct traced_process *p);
 
 #endif

@@ -102,6 +102,11 @@ struct ebt_event cursor_repair_event(const struct ebt_cursor *c, uint32_t i)
 	};
 }
 
+bool cursor_is_still(const struct ebt_cursor *c)
+{
+	return ring_reader_is_still(&c->reader);
+}
+
 int cursor_update(struct ebt_cursor *c, bool all)
 {
 	return ring_reader_update(&c->reader, all);

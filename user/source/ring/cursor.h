@@ -40,6 +40,12 @@ struct ebt_event cursor_repair_event(const struct ebt_cursor *c, uint32_t i);
  * (cursor_ring.notice). 1: all rings were read; 0: not all; -errno.
  */
 int cursor_update(struct ebt_cursor *c, bool all);
+/*
+ * True if no ring has changed since the last look, and none is in use that was not: one read, of
+ * few bytes. Then all events older than the start of the call before, which was this or a look, are
+ * below the tails of that look.
+ */
+bool cursor_is_still(const struct ebt_cursor *c);
 /* The number of rings up to the last one that was found in use. */
 uint32_t cursor_used(const struct ebt_cursor *c);
 

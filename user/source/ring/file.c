@@ -15,6 +15,9 @@
 /* Period of looks that read all rings. The others read only the first ones: producers take the
  * first free ring. */
 #define WHOLE_LOOK_NS 16000000ull
+/* Of a file in which nothing changes one read asks whether that is still so, and a look follows
+ * after this. */
+#define STILL_NS 250000000ull
 /* Numbers of threads of another namespace that are asked for: each reads the status of all
  * threads. */
 #define ASKED_MAX 64u
@@ -100,8 +103,29 @@ uint64_t ring_file_due_ns(const struct ring_file *f, uint64_t idle_ns)
 	return f->update_ns + (fill_ns < (double)idle_ns ? (uint64_t)fill_ns : idle_ns);
 }
 
+/*
+ * A look at a file that was at rest at the last one. A writer that was inside an event at the look
+ * before has published it, or the file is not still: see cursor_is_still().
+ */
+static bool rests(struct ring_file *f, uint64_t update_ns)
+{
+	bool may = f->live && f->looked_ns && update_ns - f->looked_ns < STILL_NS;
+	if (!may || !cursor_is_still(f->cursor))
+		return false;
+	for (uint32_t d = 0; d < f->used; d++) {
+		f->rings[d].safe_ns = f->update_ns;
+		f->rings[d].update_ns = update_ns;
+	}
+	f->safe_ns = f->whole_ns = f->update_ns;
+	f->update_ns = update_ns;
+	f->rate /= 2;
+	return true;
+}
+
 bool ring_file_update(struct ring_file *f, uint64_t update_ns, struct ring_fill *fill)
 {
+	if (rests(f, update_ns))
+		return true;
 	const struct ring_layout *l = cursor_layout(f->cursor);
 	bool whole = !f->live || update_ns - f->whole_ns >= WHOLE_LOOK_NS;
 	/* Of a file at rest one look is enough, and the end must not chase a writer. */
@@ -121,15 +145,18 @@ bool ring_file_update(struct ring_file *f, uint64_t update_ns, struct ring_fill 
 		f->rings[f->used].safe_ns = f->rings[f->used].update_ns = f->whole_ns;
 	struct ring_fill of_file = {.rate = f->rate / 2};
 	f->whole_ns = looked ? update_ns : f->whole_ns;
+	bool changes = false;
 	f->safe_ns = f->whole_ns;
 	for (uint32_t d = 0; d < f->used; d++) {
 		const struct cursor_ring *r = cursor_ring(f->cursor, d);
+		changes |= r->tail != f->rings[d].tail;
 		rate_ring(&of_file, &f->rings[d], r, update_ns, l->ring_words);
 		watch_ring(&f->rings[d], r, update_ns);
 		if (f->rings[d].safe_ns < f->safe_ns)
 			f->safe_ns = f->rings[d].safe_ns;
 	}
 	f->update_ns = update_ns;
+	f->looked_ns = looked && !changes ? update_ns : 0;
 	if (f->leaves)
 		of_file = (struct ring_fill){.words = of_file.words};
 	f->rate = of_file.rate;

@@ -43,7 +43,8 @@ struct ring_file {
 	uint64_t began_ns;  /* of a live file: no older event was returned when it was added */
 	uint32_t lanes;	    /* that have not ended */
 	uint64_t update_ns; /* of the last look */
-	uint64_t whole_ns;  /* of the last look that read all rings */
+	uint64_t whole_ns;  /* of the last look that read all rings, or knew of all */
+	uint64_t looked_ns; /* of the last one that also found nothing new; 0: none did */
 	uint64_t safe_ns;   /* none of its rings brings an older event */
 	uint32_t used;	    /* rings that `rings` is valid of */
 	double rate;	    /* as of struct ring_fill, at the last look; it falls by halves */

@@ -148,6 +148,11 @@ static int report_cut(struct ring_reader *rr, uint32_t d)
 	return 0;
 }
 
+static uint32_t least(uint32_t a, uint32_t b)
+{
+	return a < b ? a : b;
+}
+
 /* One ring, as its header was read twice. 0 or -ENOMEM. */
 static int look_at_one(struct ring_reader *rr, uint32_t d, const struct ebt_ring_header *early,
 		       struct ebt_ring_header *now)
@@ -164,6 +169,22 @@ static int look_at_one(struct ring_reader *rr, uint32_t d, const struct ebt_ring
 		note_ordinals(&rr->ring[d], early);
 	look_at(rr, d, writing, now);
 	return 0;
+}
+
+/* Keeps the headers for ring_reader_is_still(), of the n that were read twice. */
+static void keep_still(struct ring_reader *rr, const struct ebt_ring_header *early,
+		       const struct ebt_ring_header *now, uint32_t n)
+{
+	uint32_t kept = least(rr->used + 1, rr->layout.max_domains);
+	bool still = kept <= least(n, STILL_RINGS);
+	rr->still_rings = 0;
+	for (uint32_t d = 0; still && d < kept; d++) {
+		bool writing = rr->has_ext && (early[d].writing || now[d].writing);
+		still = !writing && !(d < rr->rings && rr->state[d].insane);
+		rr->still[d] = now[d];
+	}
+	if (still)
+		rr->still_rings = kept;
 }
 
 /* Reads n headers, from that of ring `first` on. How many of them the file has, or -errno. */
@@ -187,15 +208,12 @@ static int look_from(struct ring_reader *rr, uint32_t first, uint32_t n)
 	int err = 0;
 	for (uint32_t i = 0; i < whole && !err; i++)
 		err = look_at_one(rr, first + i, &early[i], &now[i]);
+	if (!first)
+		keep_still(rr, early, now, err ? 0 : whole);
 	/* R1 of ring.h: partner of the writer's W3; the words below the tails read above are
 	 * there */
 	atomic_thread_fence(memory_order_acquire);
 	return err ? err : (int)whole;
-}
-
-static uint32_t least(uint32_t a, uint32_t b)
-{
-	return a < b ? a : b;
 }
 
 int ring_reader_update(struct ring_reader *rr, bool all)
@@ -216,6 +234,15 @@ int ring_reader_update(struct ring_reader *rr, bool all)
 	}
 	rr->looked = true;
 	return to == max;
+}
+
+bool ring_reader_is_still(const struct ring_reader *rr)
+{
+	struct ebt_ring_header now[STILL_RINGS];
+	size_t bytes = rr->still_rings * sizeof(*now);
+	ssize_t got =
+		bytes ? file_read_at(rr->fd, now, bytes, ring_layout_header(&rr->layout, 0)) : 0;
+	return bytes && got == (ssize_t)bytes && !memcmp(now, rr->still, bytes);
 }
 
 /* Damage and losses to be reported before any word is read. */

@@ -33,6 +33,8 @@ struct cursor_ring {
 	bool settled;
 };
 
+#define STILL_RINGS 8
+
 struct cursor_fetch {
 	uint64_t pos;	/* of words[0] */
 	uint32_t words; /* may be 0 when lost or damage_words is not */
@@ -68,6 +70,10 @@ struct ring_reader {
 	uint32_t rings;
 	uint32_t used; /* rings, from the first on, that a look has found in use, or before such */
 	bool looked, cut;
+	/* As the last look found them, with the one behind those in use; no writer was inside an
+	 * event. 0: not known, or they are more. */
+	struct ebt_ring_header still[STILL_RINGS];
+	uint32_t still_rings;
 };
 
 /*
@@ -80,9 +86,10 @@ void ring_reader_done(struct ring_reader *rr);
 /* Memory that it uses at most. */
 size_t ring_reader_bytes(const struct ring_reader *rr);
 
-/* As cursor_ring(), cursor_update() and cursor_fetch() of cursor.h. */
+/* As cursor_ring(), cursor_update(), cursor_is_still() and cursor_fetch() of cursor.h. */
 const struct cursor_ring *ring_reader_ring(const struct ring_reader *rr, uint32_t domain);
 int ring_reader_update(struct ring_reader *rr, bool all);
+bool ring_reader_is_still(const struct ring_reader *rr);
 int ring_reader_fetch(struct ring_reader *rr, uint32_t domain, uint64_t *words, size_t cap,
 		      struct cursor_fetch *ret);
 

@@ -226,6 +226,74 @@ static void test_rest(void)
 	source_free(source);
 }
 
+/* Looks until one has been at a whole file in which nothing changes. */
+static uint64_t look_until_still(void)
+{
+	look();
+	return look();
+}
+
+/* Events that can be read once the slack is over. */
+static int read_all(void)
+{
+	usleep(RING_SLACK_NS / 1000 + 2000);
+	look();
+	look();
+	int n = source_read(source, 1, ev, 16);
+	return n < 0 ? 0 : n;
+}
+
+#define STILL_MAX_NS 200000000ull /* beyond that a file that is still is read whole */
+
+/* A file in which nothing changes is asked by one read whether that is so. */
+static void test_still(void)
+{
+	begin(true);
+	uint64_t ts = now_ns();
+	forged_counter(fd, &layout, 0, 0, ts, 0);
+	header(0, 0, 3, 0);
+	add(true);
+	uint64_t whole = look_until_still(), first = look(), first_by = now_ns();
+	uint64_t horizon = source_horizon(source, 1);
+	ok(horizon >= whole - SLACK_NS, "all up to the look before is certain");
+	ok(horizon <= first - SLACK_NS || now_ns() - whole > STILL_MAX_NS,
+	   "and no more, as one read does not say what came first");
+	uint64_t second = look();
+	ok(source_horizon(source, 1) >= first - SLACK_NS, "from look to look it goes on");
+	header(0, 0, 3, 1);
+	for (int i = 0; i < 4; i++)
+		look();
+	ok(source_horizon(source, 1) >= horizon &&
+		   (source_horizon(source, 1) <= second - SLACK_NS || is_too_late(second)),
+	   "a writer that is inside an event since then is waited for");
+	forged_counter(fd, &layout, 0, 3, first_by, 1);
+	header(0, 0, 6, 0);
+	is(read_all(), 2, "what it wrote comes, in order");
+	ok(ev[0].ts == ts && ev[1].ts == first_by, "and whole");
+	look_until_still();
+	look();
+	forged_counter(fd, &layout, 0, 6, now_ns(), 2);
+	header(0, 0, 9, 0);
+	is(read_all(), 1, "one that is written while the file is still is found");
+	look_until_still();
+	look();
+	uint32_t lanes = source->lanes;
+	forged_counter(fd, &layout, 1, 0, now_ns(), 0);
+	header(1, 0, 3, 0);
+	look();
+	is(source->lanes, lanes + 1, "so is the first one of another ring");
+	look_until_still();
+	look();
+	source_read(source, 2, ev, 16);
+	if (ftruncate(fd, (off_t)layout.headers_offset + 8))
+		abort();
+	int n = read_all();
+	ok(n > 0 && ev[n - 1].kind == EBT_DAMAGE, "that it is cut is noticed, too");
+	source_stop(source);
+	ok(source_horizon(source, 0) == UINT64_MAX, "and ends");
+	source_free(source);
+}
+
 int main(void)
 {
 	if (session_new(&session) || enter_processes(session, 7))
@@ -236,6 +304,7 @@ int main(void)
 	for (int i = 0; i < 4; i++)
 		test_cut(i & 1, i & 2);
 	test_rest();
+	test_still();
 	test_scans();
 	session_free(session);
 	close(fd);
