@@ -145,9 +145,12 @@ enum ebt_site {
 
 /*
  * A shared link goes, and the processes have links of their own: both are there for a while. Hits
- * before from_ns are of the shared one, others of theirs. 0: all are of the shared one. One word,
- * the value of the map ebt_handover, so that all CPUs have both at once; key 0: no link goes.
+ * before from_ns are of the shared one, others of theirs. 0: all are of the shared one; the least
+ * time that is not: all are of theirs. One word, so that all CPUs have both at once, of the map
+ * ebt_handover by the key modulo EBT_HANDOVERS; key 0: no link goes.
  */
+#define EBT_HANDOVERS		       8u
+#define EBT_HANDOVER_ALL_NS	       ((uint64_t)EBT_SHARED_KEYS)
 #define EBT_HANDOVER(key, from_ns)     (((from_ns) & ~(EBT_SHARED_KEYS - 1ull)) | (key))
 #define EBT_HANDOVER_KEY(handover)     ((uint32_t)(handover) & (EBT_SHARED_KEYS - 1))
 #define EBT_HANDOVER_FROM_NS(handover) ((handover) & ~(EBT_SHARED_KEYS - 1ull))

@@ -20,7 +20,7 @@ struct {
 /* EBT_HANDOVER */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 1);
+	__uint(max_entries, EBT_HANDOVERS);
 	__type(key, uint32_t);
 	__type(value, uint64_t);
 } ebt_handover __weak SEC(".maps");
@@ -28,10 +28,10 @@ struct {
 /* Nonzero: another link counts the hit at that time. */
 static __always_inline int foreign_leaves(uint64_t cookie, uint64_t ts)
 {
-	uint32_t only = 0;
+	uint32_t at = EBT_COOKIE_KEY(cookie) % EBT_HANDOVERS;
 	if (!(cookie >> EBT_KEY_SHIFT))
 		return 0;
-	const volatile uint64_t *now = bpf_map_lookup_elem(&ebt_handover, &only);
+	const volatile uint64_t *now = bpf_map_lookup_elem(&ebt_handover, &at);
 	uint64_t handover = now ? *now : 0, from = EBT_HANDOVER_FROM_NS(handover);
 	if (EBT_COOKIE_KEY(cookie) != EBT_HANDOVER_KEY(handover))
 		return 0;

@@ -68,16 +68,17 @@ sorted ringless-page
 
 # Others run the program, too: it is not probed in all processes any more, but in this one.
 cp "$O/tests/prog/minigc" "$TMP/gc" # which no other test runs
-(
-  sleep 0.7
-  for i in 1 2 3; do "$TMP/gc" -q -s 0.3 -t 2 -c /dev/null; done
-) &
-others=$!
-EBTRACE_MAX_DOMAINS=2 "$O/ebtrace" -f ndjson -o - --mode stream -- "$TMP/gc" -q -t 4 \
-  -c "$TMP/beside.counts" -s 2.5 -r 300000 2>"$TMP/err" | "$O/tests/prog/tally" >"$TMP/beside.tally"
-wait $others
-! shares || grep -qs 'each process is probed by itself' "$TMP/err"
+{ EBTRACE_MAX_DOMAINS=2 "$O/ebtrace" -v -f ndjson -o - --mode stream -- "$TMP/gc" -q -t 4 -c "$TMP/beside.counts" \
+  -s "$(lasting 4)" -r 300000 2>"$TMP/err" | "$O/tests/prog/tally" >"$TMP/beside.tally"; } &
+pipe=$!
+wait_for grep -qs 'reading the ring' "$TMP/err"
+for ((i = 0; i < 20; i++)); do
+  "$TMP/gc" -q -s 0.1 -t 2 -c /dev/null
+  grep -qs 'each process is probed by itself' "$TMP/err" && break
+done
+[ $i -lt 20 ] || ! shares
 ok $? "beside: others hit the probes" || diag "$(cat "$TMP/err")"
+wait $pipe
 is "$(delivered "$TMP/beside" | in_all)" "$(emitted "$TMP/beside" | in_all)" \
   "beside: delivered + lost = emitted over all threads"
 sorted beside

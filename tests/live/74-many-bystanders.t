@@ -20,7 +20,7 @@ has_breakpoints() { [ "$(breakpoints "$1")" -gt 0 ]; }
 has_none() { ! has_breakpoints "$1"; }
 unwatched() { [ "$(grep -c "process .*: not watched for" "$TMP/err")" = "$1" ]; }
 steady=() # some seconds
-for ((i = 0; i < 4000; i++)); do steady+=(minor 1 sleep 0.001); done
+for ((i = 0; i < 6000; i++)); do steady+=(minor 1 sleep 0.001); done
 
 mkfifo "$TMP/in" "$TMP/idle"
 "$EXE" wait minor 100000000 <"$TMP/idle" >/dev/null &
@@ -56,7 +56,7 @@ is $? 0 "it runs to its end" || diag "$(cat "$TMP/err")"
 got=$(jq -cs 'map(select(.kind == "begin" and .name == "explicit_gc_minor")) as $minor |
 	map(select(.kind == "lost" and .history and .since < .ts)) as $hole |
 	[($hole | length), ($minor | length)]' "$TMP/t")
-is "$got" "[1,4200]" "all that it does is seen, once"
+is "$got" "[1,6200]" "all that it does is seen, once"
 is "$(jq -s "map(select(.pid == $bystander)) | length" "$TMP/t")" 0 "and nothing of the bystander"
 
 # Of a process that is attached to the file is probed in all only where nobody else runs it.

@@ -275,11 +275,11 @@ static void check_budget(void)
 static bool counts(bool shared, uint64_t handover, uint64_t ts)
 {
 	struct pt_regs at = in_ring, copy;
-	uint32_t only = 0;
+	uint32_t place = KEY % EBT_HANDOVERS;
 	int before = kernel.records;
 	at.r8 = ts;
 	copy = at;
-	*(uint64_t *)bpf_map_lookup_elem(&ebt_handover, &only) = handover;
+	*(uint64_t *)bpf_map_lookup_elem(&ebt_handover, &place) = handover;
 	kernel.cookie = (uint64_t)KEY << EBT_KEY_SHIFT | (shared ? EBT_SHARED_COOKIE : 0) |
 			EBT_COOKIE(shared ? EBT_NO_SLOT : SLOT, EBT_UNIT);
 	ebt_marker(&copy);
@@ -290,12 +290,12 @@ static bool counts(bool shared, uint64_t handover, uint64_t ts)
 /* A shared link and one of the process are hit by the same passing of a marker. */
 static void check_handover(void)
 {
-	uint32_t only = 0, slot = SLOT, process = pidns_current_process();
+	uint32_t place = KEY % EBT_HANDOVERS, slot = SLOT, process = pidns_current_process();
 	uint64_t none = 0, from = 5ull << 20;
 	bpf_map_update_elem(&ebt_traced, &process, &slot, BPF_ANY);
-	bpf_map_update_elem(&ebt_handover, &only, &none, BPF_ANY);
+	bpf_map_update_elem(&ebt_handover, &place, &none, BPF_ANY);
 	ok(counts(true, 0, from) && counts(false, 0, from), "where none goes each link counts");
-	uint64_t other = EBT_HANDOVER(KEY + 1, from);
+	uint64_t other = EBT_HANDOVER(KEY + EBT_HANDOVERS, from);
 	ok(counts(true, other, from + 1) && counts(false, other, from - 1),
 	   "where another one goes, too");
 	ok(counts(true, EBT_HANDOVER(KEY, 0), from) && !counts(false, EBT_HANDOVER(KEY, 0), from),
@@ -304,6 +304,9 @@ static void check_handover(void)
 	ok(counts(true, set, from - 1) && !counts(false, set, from - 1),
 	   "before the time that is set, the shared one");
 	ok(!counts(true, set, from) && counts(false, set, from), "from then on the other");
+	uint64_t over = EBT_HANDOVER(KEY, EBT_HANDOVER_ALL_NS);
+	ok(!counts(true, over, from / 2) && counts(false, over, from / 2),
+	   "and once that is over of all times");
 	uint64_t hits = 0;
 	uint32_t key = KEY, stranger = 1;
 	bpf_map_update_elem(&ebt_foreign, &key, &hits, BPF_ANY);

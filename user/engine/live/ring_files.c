@@ -285,7 +285,7 @@ static int open_ring(struct ring_files *r, int fd, const char *name, struct trac
 	r->engine->session->origins |= ORIGIN_RING;
 	err = ring_source_add(r->rings, c, name, process,
 			      (p ? RING_LIVE : 0) | (r->attached ? RING_IN_RUN : 0));
-	if (!err && p)
+	if ((!err || err == -ENOSPC) && p)
 		traced_read_usage(r->traced, p);
 	return err == -ENOSPC ? 0 : err; /* no memory for it: reported as a loss */
 }

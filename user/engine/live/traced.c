@@ -654,13 +654,12 @@ static bool is_over(const struct traced_process *p)
 static void note_usage_if_due(struct traced *t, struct traced_process *p, uint64_t now)
 {
 	struct traced_usage *a = &p->usage;
-	if (now < a->due_ns)
+	if (now < a->due_ns || !processes_at(registry(t), a->process)->announced)
 		return;
 	traced_usage_note(a, t->engine->session);
-	uint64_t twice = 2 * a->step_ns;
+	uint64_t twice = 2 * a->step_ns, each_ns = twice ? USAGE_EACH_NS : 0;
 	a->step_ns = !twice ? USAGE_MIN_NS : twice < USAGE_MAX_NS ? twice : USAGE_MAX_NS;
-	uint64_t step_ns = a->step_ns + t->count * (uint64_t)USAGE_EACH_NS;
-	a->due_ns = now + (t->frugal ? USAGE_FRUGAL : 1) * step_ns;
+	a->due_ns = now + (t->frugal ? USAGE_FRUGAL : 1) * (a->step_ns + t->count * each_ns);
 }
 
 int traced_scan(struct traced *t)

@@ -309,7 +309,7 @@ static void unplan(struct attach_env *env, uint32_t key)
 static bool is_shareable(const void *state)
 {
 	const struct file_usdt *u = state;
-	return (u->is_program || u->env->plan->everyone) && u->env->last_key < EBT_SHARED_KEYS - 1;
+	return u->env->plan->everyone || (u->is_program && u->env->last_key < EBT_SHARED_KEYS - 1);
 }
 
 static int plan(void *state, bool shared, struct attach_plan *ret)

@@ -34,7 +34,7 @@ enum bpf_probe {
 enum bpf_table {
 	BPF_TABLE_RUNTIMES,	  /* struct ebt_ocaml_runtime, by the runtime's key */
 	BPF_TABLE_FOREIGN,	  /* for each CPU a u64, by the key of a shared runtime */
-	BPF_TABLE_HANDOVER,	  /* EBT_HANDOVER, by 0 */
+	BPF_TABLE_HANDOVER,	  /* EBT_HANDOVER, by the key modulo EBT_HANDOVERS */
 	BPF_TABLE_ALLOC_FILES,	  /* struct ebt_alloc_file, by the file's key */
 	BPF_TABLE_RUNTIME_ALLOCS, /* struct ebt_ocaml_allocs, by the runtime's key */
 	BPF_TABLE_DOMAINS,	  /* struct ebt_ocaml_domain, by that << 32 | the domain's number */

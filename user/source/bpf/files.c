@@ -51,7 +51,8 @@ static void share(struct bpf_links *l, struct attach_env *env, struct attachment
 /* True if the probes of the attachment are gone: the caller must end it and begin another. */
 static bool attachment_is_cut(struct bpf_links *l, struct attach_env *env, struct attachment *a)
 {
-	if (!a->by || !a->shared)
+	bool has_own = !a->shared || a->link.fd >= 0;
+	if (!a->by || has_own)
 		return a->by && !bpf_links_check(l, env, &a->link);
 	uint64_t now = now_ns();
 	bool known = now - a->shared->held_ns < HELD_NS;
@@ -152,17 +153,21 @@ static int open_own(struct bpf_links *l, struct attach_env *env, struct attachme
 	return bpf_links_attach(l, env, a->by, &a->plan, &of, &a->link);
 }
 
-/* A link of its own beside the shared one, which goes. What fails is tried again when that has. The
- * sites that are new: of a process that the shared one was not known to probe. */
+/* A link of its own beside the shared one, which goes. As attachment_update(); sites that it probed
+ * until now are not new. */
 static int open_heir(struct bpf_links *l, struct attach_env *env, struct attachment *a,
-		     enum attach_when when)
+		     enum attach_when when, uint64_t now_ns)
 {
-	bool is_new = !a->watched && a->shared->link.fd >= 0;
+	uint64_t until_ns = a->shared->until_ns;
+	bool is_late = until_ns && until_ns < now_ns, is_new = !a->watched || is_late;
 	if (!is_due(a, when))
 		return 0;
 	a->heir = a->shared->link.key;
-	a->watched |= is_new;
-	return open_own(l, env, a, 0) > 0 && is_new ? (int)a->link.sites : 0;
+	int n = open_own(l, env, a, 0);
+	a->err = n < 0 ? n : 0;
+	a->watched |= n > 0;
+	a->unshared_ns = n > 0 && is_late ? until_ns : 0;
+	return n > 0 && !is_new ? 0 : n;
 }
 
 /* Makes a link of its own anew, lean or whole: the old one goes when the new one is there, so that
@@ -201,7 +206,7 @@ static int attachment_update(struct bpf_links *l, struct attach_env *env, struct
 	enum attach_when when = a->by->update(a->state, now_ns);
 	a->left_alone = when == ATTACH_NOT;
 	if (a->shared && a->shared->goes && !a->shared->gone_ns)
-		return open_heir(l, env, a, when);
+		return open_heir(l, env, a, when, now_ns);
 	if (a->shared && !a->shared->gone_ns)
 		return update_shared(l, env, a, when, now_ns);
 	if (a->shared)
@@ -214,11 +219,12 @@ static int attachment_update(struct bpf_links *l, struct attach_env *env, struct
 	bool leans = a->by->set_lean && a->file >= 0 && !a->err;
 	if (leans && a->link.fd >= 0 && how.lean != a->lean)
 		relink(l, env, a, how.lean);
-	if (!is_due(a, when))
-		return 0;
-	int n = open_own(l, env, a, how.beside);
-	a->err = n < 0 ? n : 0;
-	if (stays(env, a) && !attachment_may_retry(n))
+	int n = 0;
+	if (is_due(a, when)) {
+		n = open_own(l, env, a, how.beside);
+		a->err = n < 0 ? n : 0;
+	}
+	if ((n || a->link.fd >= 0) && stays(env, a) && !attachment_may_retry(n))
 		close_file(a);
 	return n;
 }

@@ -2,6 +2,7 @@
 #include "source/bpf/links.h"
 
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -14,10 +15,10 @@
 #define CHECK_EXCLUSIVE_NS  100000000ull
 
 /* Between the decision when a shared link ends to count and that time, for all CPUs to know of it;
- * until it is closed; and until its probes are removed, which takes up to 0.1 s a site. */
+ * from then until it is closed, for hits on their way; and until its probes are removed. */
 #define NOTICE_NS 20000000ull
-#define LINGER_NS 200000000ull
-#define REMOVE_NS 5000000000ull
+#define LINGER_NS 50000000ull
+#define REMOVE_NS 2000000000ull
 
 void bpf_links_drop(struct attach_env *env, const struct attacher *by, struct attach_plan *plan)
 {
@@ -119,11 +120,17 @@ static void remove_idle(struct bpf_links *l, struct bpf_shared *sh)
 	l->idles--;
 }
 
+static bool is_going(const struct bpf_links *l, const struct bpf_shared *sh)
+{
+	return l->going[sh->link.key % EBT_HANDOVERS] == sh;
+}
+
 static void put_idle(struct bpf_links *l, struct attach_env *env, struct bpf_shared *sh)
 {
 	if (l->idles == MAX_IDLE) {
 		struct bpf_shared *first = l->first_idle;
-		first = first == l->going ? first->next_idle : first;
+		while (is_going(l, first))
+			first = first->next_idle;
 		remove_idle(l, first);
 		bpf_links_close(l, env, &first->link);
 		free(ptrmap_remove(&l->shared, key_of(first->by, first->dev, first->inode)));
@@ -161,7 +168,7 @@ struct bpf_shared *bpf_links_share(struct bpf_links *l, struct attach_env *env,
 		if (sh && asks && !env->is_ours(env->ctx, dev, inode))
 			sh->gone_ns = now_ns();
 	}
-	if (!sh || sh->goes || sh->gone_ns)
+	if (!sh || sh->until_ns || sh->gone_ns)
 		return NULL;
 	if (!sh->users++)
 		remove_idle(l, sh);
@@ -190,48 +197,55 @@ static void close_for_good(struct bpf_links *l, struct attach_env *env, struct b
 static bool set_handover(struct attach_env *env, const struct bpf_shared *sh, uint64_t from_ns)
 {
 	uint64_t handover = EBT_HANDOVER(sh->link.key, from_ns);
-	return env->set && !env->set(env->ctx, BPF_TABLE_HANDOVER, 0, &handover);
+	return env->set &&
+	       !env->set(env->ctx, BPF_TABLE_HANDOVER, sh->link.key % EBT_HANDOVERS, &handover);
 }
 
 bool bpf_links_unshare(struct bpf_links *l, struct attach_env *env, struct bpf_shared *sh,
 		       uint32_t heirs, uint64_t now_ns)
 {
 	bool has_key = sh->link.key && sh->link.key < EBT_SHARED_KEYS;
+	struct bpf_shared **place = &l->going[sh->link.key % EBT_HANDOVERS];
 	if (sh->link.fd < 0 || sh->goes)
 		return true;
-	if (heirs && l->going)
+	if (heirs && *place)
 		return false;
 	if (!heirs || !has_key || !set_handover(env, sh, 0)) {
 		close_for_good(l, env, sh, now_ns);
 		return true;
 	}
-	l->going = sh;
-	l->rounds = 0;
+	*place = sh;
 	l->closes++; /* it covers no new process */
 	sh->goes = true;
 	return true;
 }
 
+/* True when nothing is left of it. */
+static bool hand_over(struct bpf_links *l, struct attach_env *env, struct bpf_shared *sh,
+		      uint64_t now_ns)
+{
+	bool is_cut = !sh->gone_ns && !bpf_links_check(l, env, &sh->link);
+	bool is_over = sh->until_ns && now_ns >= sh->until_ns + LINGER_NS;
+	/* It may have begun to go within a round. */
+	if (!sh->until_ns && ++sh->rounds > 1 && set_handover(env, sh, now_ns + NOTICE_NS))
+		sh->until_ns = now_ns + NOTICE_NS;
+	if (!sh->gone_ns && (is_cut || is_over) && set_handover(env, sh, EBT_HANDOVER_ALL_NS))
+		close_for_good(l, env, sh, now_ns);
+	return sh->gone_ns && now_ns >= sh->gone_ns + REMOVE_NS;
+}
+
 void bpf_links_hand_over(struct bpf_links *l, struct attach_env *env, uint64_t now_ns)
 {
-	struct bpf_shared *sh = l->going;
-	if (!sh)
-		return;
-	/* It may have begun to go within a round. */
-	if (!sh->until_ns && ++l->rounds > 1 && set_handover(env, sh, now_ns + NOTICE_NS))
-		sh->until_ns = now_ns + NOTICE_NS;
-	if (sh->until_ns && !sh->gone_ns && now_ns >= sh->until_ns + LINGER_NS)
-		close_for_good(l, env, sh, now_ns);
-	if (sh->gone_ns && now_ns >= sh->gone_ns + REMOVE_NS)
-		l->going = NULL;
+	for (unsigned i = 0; i < EBT_HANDOVERS; i++)
+		if (l->going[i] && hand_over(l, env, l->going[i], now_ns))
+			l->going[i] = NULL;
 }
 
 uint32_t bpf_links_heir(const struct bpf_links *l, const struct attacher *by, uint64_t dev,
 			uint64_t inode)
 {
-	const struct bpf_shared *sh = l->going;
-	bool is_its = sh && sh == find(l, by, dev, inode);
-	return is_its ? sh->link.key : 0;
+	const struct bpf_shared *sh = find(l, by, dev, inode);
+	return sh && is_going(l, sh) ? sh->link.key : 0;
 }
 
 static bool covers(const struct bpf_shared *sh, uint64_t born_ns)
@@ -287,8 +301,7 @@ void bpf_links_check_foreign(struct bpf_links *l, struct attach_env *env, uint64
 			    "other processes run a probed file, too%s: from now on each process is "
 			    "probed by itself",
 			    sh->by->exclusive ? "" : ", and often");
-		if (l->going == sh)
-			l->rounds = 1; /* the one that begins */
+		sh->rounds = 1; /* the one that begins */
 	}
 }
 
@@ -298,7 +311,7 @@ void bpf_links_close_shared(struct bpf_links *l, struct attach_env *env)
 	for (struct bpf_shared *sh; (sh = ptrmap_next(&l->shared, &at));)
 		bpf_links_close(l, env, &sh->link);
 	ptrmap_free(&l->shared);
-	l->going = NULL;
+	memset(l->going, 0, sizeof(l->going));
 	l->first_idle = l->last_idle = NULL;
 	l->idles = 0;
 }

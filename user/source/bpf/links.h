@@ -9,9 +9,9 @@
  * How a shared link goes: as each of its processes is updated it gets a link of its own, whose hits
  * do not count yet. When all have been, a time is set from which they count, and those of the
  * shared link do not. Both decide by the time stamp of the event, so none is missed or counted
- * twice; where each takes the time itself, one that passes at that very moment may be. A thread may
- * have taken its time and pass the marker later: the shared link stays for a while. One link goes
- * at a time.
+ * twice; where each takes the time itself, one that passes at that very moment may be. When that
+ * time is over all hits are of the new links, whatever their time stamps are, and the shared one is
+ * closed.
  */
 #ifndef SOURCE_BPF_LINKS_H
 #define SOURCE_BPF_LINKS_H
@@ -38,8 +38,7 @@ struct bpf_links {
 	PTRMAP(struct bpf_shared) shared;	   /* by file and attacher */
 	struct bpf_shared *first_idle, *last_idle; /* those without users, longest ago first */
 	uint32_t idles;
-	struct bpf_shared *going; /* NULL: none goes */
-	unsigned rounds;	  /* in which all processes were updated since it goes */
+	struct bpf_shared *going[EBT_HANDOVERS]; /* by their keys modulo that; NULL: none */
 };
 struct bpf_link {
 	const struct attacher *by;
@@ -52,8 +51,9 @@ struct bpf_shared {
 	uint64_t dev, inode;
 	struct bpf_link link;
 	uint64_t since_ns; /* its probes are in place */
-	bool goes;	   /* it has no new users */
-	uint64_t until_ns; /* hits after that do not count; 0: all do */
+	bool goes;
+	unsigned rounds;   /* in which all processes were updated since it goes */
+	uint64_t until_ns; /* hits after that do not count, and it has no new users; 0: all do */
 	uint64_t gone_ns;  /* closed finally, or never to be made; 0: not */
 	uint32_t users;
 	uint32_t cuts; /* how often its probes were gone */
@@ -86,10 +86,10 @@ void bpf_links_close(struct bpf_links *l, struct attach_env *env, struct bpf_lin
 /* Closes a link if its probes are gone. False: they were gone. */
 bool bpf_links_check(struct bpf_links *l, struct attach_env *env, struct bpf_link *link);
 /* A shared link goes. heirs: those of its users that need links of their own. False: not now, as
- * another one does. */
+ * another one does that has its place. */
 bool bpf_links_unshare(struct bpf_links *l, struct attach_env *env, struct bpf_shared *sh,
 		       uint32_t heirs, uint64_t now_ns);
-/* The next step of a shared link that goes. Called before all processes are updated. */
+/* The next step of the shared links that go. Called before all processes are updated. */
 void bpf_links_hand_over(struct bpf_links *l, struct attach_env *env, uint64_t now_ns);
 /* The key of the shared link of a file that goes: of the links of its own that a process gets
  * meanwhile; 0: none does. */

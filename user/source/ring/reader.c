@@ -175,7 +175,9 @@ static int look_at_one(struct ring_reader *rr, uint32_t d, const struct ebt_ring
 static void keep_still(struct ring_reader *rr, const struct ebt_ring_header *early,
 		       const struct ebt_ring_header *now, uint32_t n)
 {
-	uint32_t kept = least(rr->used + 1, rr->layout.max_domains);
+	/* OCaml's runtime takes a ring before it shows in the header. */
+	uint32_t ahead = rr->has_ext ? 1 : LOOK_AHEAD;
+	uint32_t kept = least(rr->used + ahead, rr->layout.max_domains);
 	bool still = kept <= least(n, STILL_RINGS);
 	rr->still_rings = 0;
 	for (uint32_t d = 0; still && d < kept; d++) {
@@ -242,6 +244,8 @@ bool ring_reader_is_still(const struct ring_reader *rr)
 	size_t bytes = rr->still_rings * sizeof(*now);
 	ssize_t got =
 		bytes ? file_read_at(rr->fd, now, bytes, ring_layout_header(&rr->layout, 0)) : 0;
+	/* As in look_from(): the tails that are read next are no older than this `writing`. */
+	atomic_thread_fence(memory_order_acquire);
 	return bytes && got == (ssize_t)bytes && !memcmp(now, rr->still, bytes);
 }
 

@@ -70,8 +70,8 @@ struct ring_reader {
 	uint32_t rings;
 	uint32_t used; /* rings, from the first on, that a look has found in use, or before such */
 	bool looked, cut;
-	/* As the last look found them, with the one behind those in use; no writer was inside an
-	 * event. 0: not known, or they are more. */
+	/* As the last look found them, with the next ones behind those in use; no writer was inside
+	 * an event. 0: not known, or they are more. */
 	struct ebt_ring_header still[STILL_RINGS];
 	uint32_t still_rings;
 };

@@ -209,13 +209,20 @@ static void test_hits(void)
 	}
 }
 
+static bool are_held;
+
+static bool holds(int fd)
+{
+	return fd >= 0 && are_held;
+}
+
 static uint64_t handover;
 static bool no_table;
 
 static int set_table(void *ctx, enum bpf_table table, uint64_t key, const void *value)
 {
 	(void)ctx;
-	if (no_table || table != BPF_TABLE_HANDOVER || key)
+	if (no_table || table != BPF_TABLE_HANDOVER || key != 7 % EBT_HANDOVERS)
 		return -ENOMEM;
 	memcpy(&handover, value, sizeof(handover));
 	return 0;
@@ -254,11 +261,11 @@ static void test_going(void)
 	ok(!bpf_links_heir(&l, &by, 1, 1), "a link that stays has no heir");
 	ok(bpf_links_unshare(&l, &env, sh, 1, begun) && sh->link.fd >= 0 && handover == 7,
 	   "one that goes is there until its processes have their own");
-	ok(!bpf_links_share(&l, &env, &by, 1, 1) && bpf_links_heir(&l, &by, 1, 1) == 7 &&
+	ok(bpf_links_share(&l, &env, &by, 1, 1) == sh && bpf_links_heir(&l, &by, 1, 1) == 7 &&
 		   !bpf_links_heir(&l, &by, 1, 2) && !bpf_links_cover(&l, &by, 1, 1, UINT64_MAX),
-	   "a process that comes then gets its own, too");
+	   "a process that comes then is probed by it, and gets its own, too");
 	ok(!bpf_links_unshare(&l, &env, other, 1, begun) && other->link.fd >= 0,
-	   "another one has to wait");
+	   "another one that has its place has to wait");
 	bpf_links_hand_over(&l, &env, begun + 100 * MS);
 	is(handover, 7, "some may not have been updated in the first round");
 	no_table = true;
@@ -270,25 +277,39 @@ static void test_going(void)
 	ok(EBT_HANDOVER_KEY(handover) == 7 && from > begun + 300 * MS && from <= sh->until_ns &&
 		   sh->until_ns < begun + 400 * MS,
 	   "after another round it is set from when the others count");
-	bpf_links_hand_over(&l, &env, sh->until_ns + 199 * MS);
+	ok(!bpf_links_share(&l, &env, &by, 1, 1), "from then on it gets no process");
+	bpf_links_hand_over(&l, &env, sh->until_ns + 49 * MS);
 	ok(sh->link.fd >= 0 && handover == EBT_HANDOVER(7, from),
-	   "late hits with earlier times are still of the shared one");
-	bpf_links_hand_over(&l, &env, sh->until_ns + 200 * MS);
-	ok(sh->link.fd < 0 && sh->gone_ns == sh->until_ns + 200 * MS, "then it is closed");
-	bpf_links_hand_over(&l, &env, sh->gone_ns + 4000 * MS);
+	   "hits on their way with earlier times are still of the shared one");
+	bpf_links_hand_over(&l, &env, sh->until_ns + 50 * MS);
+	ok(sh->link.fd < 0 && sh->gone_ns == sh->until_ns + 50 * MS &&
+		   handover == EBT_HANDOVER(7, EBT_HANDOVER_ALL_NS),
+	   "then it is closed, and all hits are of the others");
+	bpf_links_hand_over(&l, &env, sh->gone_ns + 1999 * MS);
 	ok(bpf_links_heir(&l, &by, 1, 1) == 7, "its probes may be there for a while");
-	bpf_links_hand_over(&l, &env, sh->gone_ns + 5000 * MS);
+	bpf_links_hand_over(&l, &env, sh->gone_ns + 2000 * MS);
 	ok(!bpf_links_heir(&l, &by, 1, 1), "and then are not");
-	ok(bpf_links_unshare(&l, &env, other, 0, begun) && other->link.fd < 0 && !l.going,
+	handover = 0;
+	ok(bpf_links_unshare(&l, &env, other, 0, begun) && other->link.fd < 0 && !handover,
 	   "one that no process needs is closed at once");
 	bpf_links_close_shared(&l, &env);
 }
 
-static bool are_held;
-
-static bool holds(int fd)
+/* The process that holds a shared link is killed while that goes. */
+static void test_cut_while_going(void)
 {
-	return fd >= 0 && are_held;
+	struct bpf_links l = {.attach = attach, .holds = holds};
+	struct attach_env env = {.plan = &usual, .set = set_table};
+	struct bpf_shared *sh = bpf_links_share(&l, &env, &by, 1, 1);
+	if (bpf_links_open(&l, &env, &by, NULL, &all, &sh->link) != 3)
+		abort();
+	are_held = true;
+	ok(bpf_links_unshare(&l, &env, sh, 1, MS) && handover == 7, "a link goes");
+	are_held = false;
+	bpf_links_hand_over(&l, &env, 100 * MS);
+	ok(sh->gone_ns == 100 * MS && handover == EBT_HANDOVER(7, EBT_HANDOVER_ALL_NS),
+	   "where its probes are cut all hits are of the others at once");
+	bpf_links_close_shared(&l, &env);
 }
 
 /* Probes that are gone: the link of a file that no process runs is closed, and counted. */
@@ -398,5 +419,6 @@ int main(void)
 	test_hits();
 	test_going();
 	test_gone();
+	test_cut_while_going();
 	return tap_done();
 }
