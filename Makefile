@@ -331,7 +331,7 @@ CROSS_SRC := $(PROBE_SRC) $(wildcard usdt-probes/preload/*.c) $(call in_folder,u
 # What has tests there, and what these link. Left out are tests that need a library which there is none
 # of for that processor, an emulator that does more than ours, or too long in one.
 CROSS_FOLDERS := base elf proc codec session stream runtime report format source/ring source/file
-CROSS_LEFT_OUT := bpf/test_bpf_c_stack bpf/test_bpf_counts bpf/test_bpf_counts_bounds base/test_canvas base/test_demangle base/test_file elf/test_elf elf/test_insn_x86_64 elf/test_notes \
+CROSS_LEFT_OUT := bpf/test_bpf_c_stack bpf/test_bpf_counts bpf/test_bpf_counts_bounds base/test_canvas base/test_demangle base/test_file elf/test_debuginfod elf/test_elf elf/test_insn_x86_64 elf/test_notes \
                   elf/test_sym% codec/capture/% codec/memtrace/test_memtrace_fixtures codec/ring/test_ring_fixtures \
                   codec/test_fuzz_seeds session/test_kinds session/test_phases runtime/ocaml/% runtime/test_inspect% runtime/test_runtimes \
                   source/ring/test_ring_race source/file/test_capture% source/file/test_memtrace% \
