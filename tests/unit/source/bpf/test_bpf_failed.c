@@ -7,7 +7,9 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -15,6 +17,7 @@
 #include "base/log.h"
 #include "proc/memory_reader.h"
 #include "runtime/inspect.h"
+#include "source/bpf/exec_holder.h"
 #include "source/bpf/plan.h"
 #include "source/bpf/traced.h"
 #include "tests/tap.h"
@@ -32,6 +35,16 @@ static void unwatched(void *ctx, uint32_t process, uint64_t since_ns, uint64_t u
 	reports++;
 	reported_since = since_ns;
 	reported_until = until_ns;
+}
+
+static uint32_t requests;
+static struct process_event requested; /* last */
+
+static void report(void *ctx, const struct process_event *e)
+{
+	(void)ctx;
+	requests += e->kind == PROCESS_RING_NEEDED;
+	requested = e->kind == PROCESS_RING_NEEDED ? *e : requested;
 }
 
 static int answer; /* of an attempt to attach; 0: a link */
@@ -70,14 +83,15 @@ static pid_t start(void)
 	return has_begun ? pid : -1;
 }
 
-static struct bpf_process *begin(struct bpf_traced *t, pid_t pid)
+static struct bpf_process *begin_with(struct bpf_traced *t, pid_t pid,
+				      const struct bpf_traced_options *opt,
+				      const struct probe_plan *plan)
 {
-	bpf_traced_init(
-		t, &(struct bpf_traced_options){.processes = &registry, .unwatched = unwatched},
-		&(struct bpf_scanner){.inspect = inspect_new(),
-				      .links = {.attach = attach},
-				      .env = {.plan = &usual}});
-	reports = 0;
+	bpf_traced_init(t, opt,
+			&(struct bpf_scanner){.inspect = inspect_new(),
+					      .links = {.attach = attach},
+					      .env = {.plan = plan}});
+	reports = requests = 0;
 	attempts = 0;
 	uint32_t process;
 	int slot = bpf_traced_reserve_slot(t);
@@ -89,15 +103,35 @@ static struct bpf_process *begin(struct bpf_traced *t, pid_t pid)
 	return proc;
 }
 
-/* As the engine does: what the process has mapped by now. */
-static int scan_now(struct bpf_traced *t, struct bpf_process *proc)
+static struct bpf_process *begin(struct bpf_traced *t, pid_t pid)
+{
+	const struct bpf_traced_options opt = {
+		.processes = &registry, .unwatched = unwatched, .report = report};
+	return begin_with(t, pid, &opt, &usual);
+}
+
+/* As the engine does: what the process has mapped by now, and another mapping. */
+static int scan_with(struct bpf_traced *t, struct bpf_process *proc, const struct maps_entry *more)
 {
 	struct maps_list maps;
 	uint64_t read_ns = now_ns();
 	memory_reader_list(NULL, proc->pid, MAPS_TRACED, &maps);
+	if (more) {
+		size_t bytes = (maps.count + 1) * sizeof(*maps.entry);
+		struct maps_entry *entry = realloc(maps.entry, bytes);
+		if (!entry)
+			abort();
+		entry[maps.count++] = *more;
+		maps.entry = entry;
+	}
 	int n = bpf_traced_scan(t, proc, &maps, read_ns);
 	maps_list_done(&maps);
 	return n;
+}
+
+static int scan_now(struct bpf_traced *t, struct bpf_process *proc)
+{
+	return scan_with(t, proc, NULL);
 }
 
 static void finish(struct bpf_traced *t)
@@ -215,6 +249,77 @@ static void test_starved(pid_t pid)
 	finish(&t);
 }
 
+/* A scan can find the next program before its exec is known. */
+static void test_early_scan(pid_t pid)
+{
+	struct bpf_traced t;
+	struct stat st;
+	char path[32];
+	struct bpf_process *proc = begin(&t, pid);
+	answer = 0;
+	bpf_traced_fork(&t, proc, NULL, 1000);
+	ok(scan_now(&t, proc) > 0 && reports == 1 && reported_since == 1000,
+	   "a scan reports what was missed before it");
+	uint64_t scanned_ns = reported_until;
+	snprintf(path, sizeof(path), "/proc/%d/exe", pid);
+	if (stat(path, &st))
+		abort();
+	bpf_traced_exec(&t, proc, 2000,
+			&(struct bpf_program){.dev = st.st_dev, .inode = st.st_ino});
+	bpf_traced_end(&t, proc);
+	ok(reports == 2 && reported_since == scanned_ns && reported_until > scanned_ns,
+	   "of an exec before it only what comes behind it is reported");
+	finish(&t);
+}
+
+/* With a ring nothing is missed, if that is read. */
+static void test_ring(pid_t pid)
+{
+	static const struct maps_entry ring = {
+		.read = true, .write = true, .shared = true, .path = "/tmp/7.events"};
+	struct bpf_traced t;
+	struct bpf_process *proc = begin(&t, pid);
+	answer = 0;
+	bpf_traced_fork(&t, proc, NULL, 1000);
+	ok(scan_now(&t, proc) > 0 && reports == 1 && !requests,
+	   "a process without a ring is not asked for it");
+	finish(&t);
+	proc = begin(&t, pid);
+	bpf_traced_fork(&t, proc, NULL, 1000);
+	ok(scan_with(&t, proc, &ring) > 0 && requests == 1 && !reports,
+	   "of one with a ring that is needed, and nothing was missed");
+	ok(requested.pid == pid && requested.by_bpf && !requested.ts,
+	   "the ring is that of the process, and of no certain time");
+	ok(!scan_with(&t, proc, &ring) && requests == 1, "it is asked for once");
+	finish(&t);
+}
+
+/* What a stopped process misses ends when it was stopped. */
+static void test_held(pid_t pid)
+{
+	long page = sysconf(_SC_PAGESIZE);
+	/* A buffer of the kernel in which there is no notice. */
+	int notices = memfd_create("notices", MFD_CLOEXEC);
+	if (notices < 0 || ftruncate(notices, 4 * page))
+		abort();
+	struct bpf_traced t;
+	const struct bpf_traced_options opt = {
+		.processes = &registry, .unwatched = unwatched, .notices = notices};
+	struct bpf_process *proc = begin_with(&t, pid, &opt, &usual);
+	bpf_traced_fork(&t, proc, NULL, 1000);
+	answer = 0;
+	ok(t.holder && exec_holder_hold(t.holder, pid), "a process is held");
+	uint64_t held_ns = exec_holder_since(t.holder, pid);
+	ok(scan_now(&t, proc) > 0 && reports == 1 && reported_since == 1000,
+	   "the scan of it reports what it has missed");
+	/* It may have been let go, as after a second. */
+	ok(reported_until == held_ns || exec_holder_since(t.holder, pid) != held_ns,
+	   "until it was held");
+	exec_holder_release(t.holder, pid, UINT64_MAX);
+	finish(&t);
+	close(notices);
+}
+
 int main(void)
 {
 	struct rlimit few = {64, 64};
@@ -226,6 +331,10 @@ int main(void)
 	test_exec(pid);
 	test_child(pid);
 	test_starved(pid);
+	test_early_scan(pid);
+	test_ring(pid);
+	if (!geteuid())
+		test_held(pid);
 	kill_child(pid, SIGKILL);
 	waitpid(pid, NULL, 0);
 	processes_done(&registry);

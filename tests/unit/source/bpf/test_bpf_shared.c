@@ -25,7 +25,8 @@ static void unwatched(void *ctx, uint32_t process, uint64_t since_ns, uint64_t u
 {
 	(void)ctx;
 	(void)process;
-	told_since = since_ns < until_ns ? since_ns : 0;
+	/* A time that is empty is not to be reported. */
+	told_since = since_ns < until_ns ? since_ns : UINT64_MAX;
 }
 
 /* Since when a process was not watched that called exec at this time and has ended; 0: it was. */
@@ -361,6 +362,8 @@ static void test_path(const char *path)
 	bpf_traced_exec(&t, proc, 34, &program);
 	is(told_since, 0,
 	   "what a scan has reported before its exec was known is not reported again");
+	bpf_traced_exec(&t, proc, 35, &program);
+	is(told_since, 0, "nor if the exec was when the scan ended");
 	bpf_traced_exec(&t, proc, 40, &program);
 	is(told_since, 35, "but what comes behind it");
 	bpf_traced_exec(&t, proc, 42, &program);
