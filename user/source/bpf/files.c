@@ -219,12 +219,11 @@ static int attachment_update(struct bpf_links *l, struct attach_env *env, struct
 	bool leans = a->by->set_lean && a->file >= 0 && !a->err;
 	if (leans && a->link.fd >= 0 && how.lean != a->lean)
 		relink(l, env, a, how.lean);
-	int n = 0;
-	if (is_due(a, when)) {
-		n = open_own(l, env, a, how.beside);
+	bool tries = is_due(a, when);
+	int n = tries ? open_own(l, env, a, how.beside) : 0;
+	if (tries)
 		a->err = n < 0 ? n : 0;
-	}
-	if ((n || a->link.fd >= 0) && stays(env, a) && !attachment_may_retry(n))
+	if ((tries || a->link.fd >= 0) && stays(env, a) && !attachment_may_retry(n))
 		close_file(a);
 	return n;
 }

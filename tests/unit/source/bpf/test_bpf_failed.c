@@ -249,6 +249,37 @@ static void test_starved(pid_t pid)
 	finish(&t);
 }
 
+static int open_descriptors(void)
+{
+	int n = 0;
+	for (int fd = 0; fd < 1024; fd++)
+		n += fcntl(fd, F_GETFD) >= 0;
+	return n;
+}
+
+/* How many a process takes beside those of its links; *ret: its sites. */
+static int taken(pid_t pid, const struct probe_plan *plan, int *ret)
+{
+	const struct bpf_traced_options opt = {.processes = &registry};
+	struct bpf_traced t;
+	struct bpf_process *proc = begin_with(&t, pid, &opt, plan);
+	int before = open_descriptors();
+	answer = 0;
+	*ret = scan_now(&t, proc);
+	int n = open_descriptors() - before - attempts;
+	finish(&t);
+	return n;
+}
+
+/* A program with markers, none of which is asked for. */
+static void test_nothing_wanted(pid_t pid)
+{
+	static const struct probe_plan nothing = {.yield = PROBE_NOTHING};
+	int all, none, of_all = taken(pid, &usual, &all), of_none = taken(pid, &nothing, &none);
+	ok(all > 0 && !none, "a program is probed, or nothing of it is wanted");
+	is(of_none, of_all, "no more is kept open for it then");
+}
+
 /* A scan can find the next program before its exec is known. */
 static void test_early_scan(pid_t pid)
 {
@@ -331,6 +362,7 @@ int main(void)
 	test_exec(pid);
 	test_child(pid);
 	test_starved(pid);
+	test_nothing_wanted(pid);
 	test_early_scan(pid);
 	test_ring(pid);
 	if (!geteuid())
