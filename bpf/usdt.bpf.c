@@ -16,7 +16,7 @@
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__uint(max_entries, 65536);
+	__uint(max_entries, EBT_USDT_SPECS);
 	__type(key, uint32_t);
 	__type(value, struct ebt_usdt_spec);
 } ebt_usdt_specs SEC(".maps");

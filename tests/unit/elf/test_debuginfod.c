@@ -56,7 +56,7 @@ static struct file file_of(const uint8_t *id)
 	return f;
 }
 
-/* ---- a server, whose answer is named by the folder of the request ---- */
+/* ---- a server; the folder of the request says what it answers ---- */
 
 static struct {
 	pid_t pid;

@@ -6,9 +6,9 @@
  * the one used longest ago is closed. Untraced processes that run the file hit its probes, too:
  * above some rate the link goes, and each traced process gets its own.
  *
- * How a shared link goes: as each of its processes is updated it gets a link of its own, whose hits
- * do not count yet. When all have been, a time is set from which they count, and those of the
- * shared link do not. Both decide by the time stamp of the event, so none is missed or counted
+ * How a shared link goes: at its next update each process gets a link of its own. Hits of these do
+ * not count yet. When all are there a time is set: from then on they count, and hits of the shared
+ * link do not. Both decide by the time stamp of the event, so none is missed or counted
  * twice; where each takes the time itself, one that passes at that very moment may be. When that
  * time is over all hits are of the new links, whatever their time stamps are, and the shared one is
  * closed.

@@ -33,6 +33,7 @@ struct cursor_ring {
 	bool settled;
 };
 
+/* Headers that ring_reader_is_still() compares, at most. */
 #define STILL_RINGS 8
 
 struct cursor_fetch {
