@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -99,26 +100,56 @@ static int tap_descriptors(void)
 	return n;
 }
 
-static int tap_open_first;
+/* And as many shared mappings are there: of ring files, of maps of the kernel, of memory that is
+ * shared with a child. */
+static int tap_mappings(bool shown)
+{
+	char line[4352], perms[8];
+	int n = 0;
+	FILE *f = fopen("/proc/self/maps", "re");
+	while (f && fgets(line, sizeof(line), f)) {
+		bool shared = sscanf(line, "%*s %7s", perms) == 1 && perms[3] == 's';
+		n += shared;
+		if (shared && shown)
+			printf("# %s", line);
+	}
+	if (f)
+		fclose(f);
+	return n;
+}
 
-/* Descriptors that the test itself keeps until it ends, or what is linked into it does. */
+static int tap_open_first, tap_mapped_first;
+
+/* Descriptors and shared mappings that the test itself keeps until it ends, or what is linked into
+ * it does. */
 __attribute__((unused)) static void tap_keeps(int descriptors)
 {
 	tap_open_first += descriptors;
 }
 
+__attribute__((unused)) static void tap_keeps_mapped(int mappings)
+{
+	tap_mapped_first += mappings;
+}
+
 __attribute__((constructor)) static void tap_begin(void)
 {
 	tap_open_first = tap_descriptors();
+	tap_mapped_first = tap_mappings(false);
 }
 
 __attribute__((unused)) static int tap_done(void)
 {
 	int left = tap_descriptors() - tap_open_first;
+	int mapped = tap_mappings(false) - tap_mapped_first;
 	printf("1..%d\n", tap_run);
 	if (left > 0)
 		diag("%d descriptors were left open", left);
-	return tap_failed || left > 0 ? 1 : 0;
+	if (mapped > 0) {
+		diag("%d shared mappings were left, of these:", mapped);
+		tap_mappings(true);
+	}
+	return tap_failed || left > 0 || mapped > 0 ? 1 : 0;
 }
 
 #endif

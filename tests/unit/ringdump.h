@@ -32,7 +32,7 @@ __attribute__((unused)) static int dump_open(struct dump *d, const char *path)
 	if (fd < 0 || fstat(fd, &st) < 0)
 		return 0;
 	d->bytes = (size_t)st.st_size;
-	d->w = mmap(NULL, d->bytes, PROT_READ, MAP_SHARED, fd, 0);
+	d->w = mmap(NULL, d->bytes, PROT_READ, MAP_PRIVATE, fd, 0);
 	close(fd);
 	return d->w != MAP_FAILED;
 }

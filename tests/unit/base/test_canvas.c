@@ -128,5 +128,6 @@ int main(void)
 	test_png();
 	test_svg();
 	test_full();
+	tap_keeps_mapped(1); /* a library's cache of fonts */
 	return tap_done();
 }

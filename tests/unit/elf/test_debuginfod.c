@@ -460,6 +460,7 @@ int main(void)
 	test_usual_cache(dir);
 	kill_child(server.pid, SIGKILL);
 	waitpid(server.pid, NULL, 0);
+	munmap(server.asked, 4096);
 	rmdir(dir);
 	return tap_done();
 }

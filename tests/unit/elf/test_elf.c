@@ -130,6 +130,69 @@ static void test_end_of_file(void)
 	close(fd);
 }
 
+/* A file with two sections that have each the bytes of a build id. */
+static size_t build_id_of(uint32_t first_type, uint32_t second_type, char ret[5])
+{
+	struct {
+		Elf64_Ehdr eh;
+		Elf64_Shdr sh[3];
+		struct {
+			Elf64_Nhdr head;
+			char name[4], id[4];
+		} note[2];
+	} all = {
+		.eh =
+			{
+				.e_ident = {0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB,
+					    EV_CURRENT},
+				.e_type = ET_DYN,
+				.e_machine = EM_X86_64,
+				.e_version = EV_CURRENT,
+				.e_shoff = sizeof(all.eh),
+				.e_ehsize = sizeof(all.eh),
+				.e_shentsize = sizeof(all.sh[0]),
+				.e_shnum = 3,
+			},
+	};
+	const uint32_t type[] = {first_type, second_type};
+	char path[] = "/tmp/ebt-elf-XXXXXX";
+	int fd = mkstemp(path);
+	struct elf *e;
+	for (int i = 0; i < 2; i++) {
+		all.sh[i + 1] = (Elf64_Shdr){
+			.sh_type = type[i],
+			.sh_offset = (uint64_t)((char *)&all.note[i] - (char *)&all),
+			.sh_size = sizeof(all.note[i]),
+			.sh_addralign = 4,
+		};
+		all.note[i].head =
+			(Elf64_Nhdr){.n_namesz = 4, .n_descsz = 4, .n_type = NT_GNU_BUILD_ID};
+		memcpy(all.note[i].name, "GNU", 4);
+		memcpy(all.note[i].id, i ? "two!" : "one!", 4);
+	}
+	if (fd < 0)
+		abort();
+	unlink(path);
+	put(fd, &all, sizeof(all), 0);
+	if (elf_open(fd, &e))
+		abort();
+	memset(ret, 0, 5);
+	size_t n = elf_build_id(e, ret, 4);
+	elf_close(e);
+	close(fd);
+	return n;
+}
+
+static void test_build_id(void)
+{
+	char id[5];
+	ok(build_id_of(SHT_NOTE, SHT_NOTE, id) == 4 && !strcmp(id, "one!"),
+	   "the build id is that of the first note with one");
+	ok(build_id_of(SHT_PROGBITS, SHT_NOTE, id) == 4 && !strcmp(id, "two!"),
+	   "what looks like a note in another section is none");
+	is(build_id_of(SHT_PROGBITS, SHT_PROGBITS, id), 0, "without a note there is none");
+}
+
 static uint64_t tls_bytes(uint64_t bytes, uint64_t align)
 {
 	char path[] = "/tmp/ebt-elf-XXXXXX";
@@ -212,6 +275,7 @@ int main(void)
 	close(fd);
 	test_read();
 	test_end_of_file();
+	test_build_id();
 	test_limit();
 	test_tls();
 	return tap_done();

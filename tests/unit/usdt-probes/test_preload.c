@@ -242,5 +242,6 @@ int main(void)
 		test_file_limit();
 		remove_files();
 	}
+	tap_keeps_mapped(5); /* a recorder has its files until its process ends */
 	return tap_done();
 }

@@ -203,6 +203,27 @@ static void test_list(void)
 	done(&r);
 }
 
+/* A figure of nothing is one; without it a process is behind. */
+static void test_no_figures(void)
+{
+	struct run r;
+	begin(&r, true, true);
+	push(&r, 1, 1100, EBT_BEGIN, PHASE_minor, 0);
+	push(&r, 1, 1200, EBT_END, PHASE_minor, 0);
+	push(&r, 2, 1300, EBT_COUNTER, COUNTER_minor_allocated, 0);
+	push(&r, 2, 1300, EBT_COUNTER, COUNTER_major_heap_words, 0);
+	const char *t = frame(&r, 24, 80, 2000, true);
+	check_line(t, "      1 alpha",
+		   "                   10.0       1  100ms  100ms       -      -      0",
+		   "what is not known of a process is no figure");
+	check_line(t, "      2 beta ",
+		   "                    0.0       0      -      -       0      0      0",
+		   "what is nothing is one");
+	is_str(order_of(keys(&r, "M")), "2 1", "an empty heap is before one that is not known");
+	is_str(order_of(keys(&r, "A")), "2 1", "so is an allocation of nothing");
+	done(&r);
+}
+
 static void test_groups(void)
 {
 	struct run r;
@@ -454,6 +475,7 @@ static void test_texts(void)
 int main(void)
 {
 	test_list();
+	test_no_figures();
 	test_groups();
 	test_filter_and_tree();
 	test_sizes();

@@ -252,5 +252,10 @@ int main(void)
 	test_race();
 	test_wait();
 	ok(bpf_channel_open(&c, -1, BYTES) == -EBADF, "no descriptor is no buffer");
+	int fd = memfd_create("page", MFD_CLOEXEC);
+	int before = tap_mappings(false);
+	is(bpf_channel_open(&c, fd, SIZE_MAX / 2), -ENOMEM, "one that has no room is refused");
+	is(tap_mappings(false), before, "and nothing of it is left");
+	close(fd);
 	return tap_done();
 }

@@ -179,5 +179,6 @@ int main(void)
 	test_verdicts(h);
 	test_limits(h);
 	tap_keeps(1);
+	tap_keeps_mapped(1);
 	return tap_done();
 }

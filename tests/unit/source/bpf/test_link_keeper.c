@@ -260,6 +260,44 @@ static void test_stopped_keeper(void)
 	close(pipe_in);
 }
 
+static int oom_adjusted(pid_t pid)
+{
+	char path[64];
+	int adjusted = 1;
+	snprintf(path, sizeof(path), "/proc/%d/oom_score_adj", pid);
+	FILE *f = fopen(path, "re");
+	if (f && fscanf(f, "%d", &adjusted) != 1)
+		adjusted = 1;
+	if (f)
+		fclose(f);
+	return adjusted;
+}
+
+/* What a child of ours may set: without CAP_SYS_RESOURCE it is what we have. */
+static int least_oom_adjusted(void)
+{
+	int go[2], ready[2], adjusted;
+	char byte;
+	if (pipe(go) || pipe(ready))
+		abort();
+	pid_t child = fork();
+	if (!child) {
+		int fd = open("/proc/self/oom_score_adj", O_WRONLY);
+		bool done = write(fd, "-1000", 5) == 5;
+		_exit(write(ready[1], &done, 1) != 1 || read(go[0], &byte, 1) != 1);
+	}
+	if (read(ready[0], &byte, 1) != 1)
+		abort();
+	adjusted = oom_adjusted(child);
+	kill_child(child, SIGKILL);
+	waitpid(child, NULL, 0);
+	for (int i = 0; i < 2; i++) {
+		close(go[i]);
+		close(ready[i]);
+	}
+	return adjusted;
+}
+
 static void test_dead_keeper(void)
 {
 	log_level = LOG_QUIET;
@@ -274,6 +312,7 @@ static void test_dead_keeper(void)
 	   "the keeper has a name and a session of its own");
 	if (f)
 		fclose(f);
+	is(oom_adjusted(pid), least_oom_adjusted(), "and is the last to go where memory is short");
 	for (int signo = 1; pid > 0 && signo < 32; signo++)
 		if (signo != SIGKILL && signo != SIGSTOP)
 			kill_child(pid, signo);

@@ -129,5 +129,6 @@ int main(void)
 	mapped_code_free(m);
 	mapped_code_free(NULL);
 	tap_keeps(4);
+	tap_keeps_mapped(1);
 	return tap_done();
 }
