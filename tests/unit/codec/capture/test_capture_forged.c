@@ -518,6 +518,39 @@ static void test_whole_fields(void)
 	is(decode_name(cap + 1), cap - 1, "and so is a longer one");
 }
 
+/* A length by which the place behind a text would be before it. */
+static void test_lengths_that_wrap(void)
+{
+	static const struct {
+		const char *what;
+		unsigned type, before; /* numbers before the text */
+	} row[] = {
+		{"the source of a session", CAPTURE_SESSION, 0},
+		{"the producer of a process", CAPTURE_PROCESS, 1},
+		{"a name", CAPTURE_NAME, 2},
+		{"a string", CAPTURE_STRING, 0},
+		{"the program of a memtrace file", CAPTURE_ALLOC_TRACE, 4},
+		{"the span of a trigger", CAPTURE_TRIGGER, 6},
+		{"the name of a mapping", CAPTURE_MAPPING, 3},
+	};
+	for (size_t i = 0; i < sizeof(row) / sizeof(*row); i++) {
+		uint8_t content[64] = {0}, item_bytes[80], *c = content;
+		for (unsigned n = 0; n < row[i].before; n++)
+			*c++ = 5;
+		c = leb128_put(c, UINT64_MAX - 7) + 16;
+		uint8_t *p = put_item(item_bytes, row[i].type, content, (size_t)(c - content));
+		ok(!decode_item(item_bytes, (size_t)(p - item_bytes)).what,
+		   "%s with a length that wraps is damage", row[i].what);
+	}
+	static struct capture_decoder d;
+	uint8_t event[64 + CAPTURE_PAD] = {CAPTURE_LANE,  0, 5, 1, 0, EBT_CUSTOM, 1,
+					   EBT_F_PAYLOAD, 0, 1, 4};
+	uint8_t *end = leb128_put(event + 11, UINT64_MAX - 7) + 16;
+	struct capture_item item;
+	capture_decoder_start(&d, event, (size_t)(end - event), 0);
+	is(capture_decode(&d, &item), -EBADMSG, "so is the payload of an event");
+}
+
 /* Numbers that are too large for their field are not known, rather than other ones. */
 static void test_wide_numbers(void)
 {
@@ -677,6 +710,7 @@ int main(void)
 	test_heads_without_end();
 	test_times();
 	test_whole_fields();
+	test_lengths_that_wrap();
 	test_wide_numbers();
 	test_sizes();
 	test_behind();

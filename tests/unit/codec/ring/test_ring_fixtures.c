@@ -100,6 +100,54 @@ static void check(const char *release_dir, const char *name, enum ebt_release re
 	ebt_cursor_close(d.c);
 }
 
+/* The events of one ring each, as they came: their time, kind and what they carry. */
+struct parts {
+	uint64_t sum[RINGS];
+	size_t events, until; /* of this poll, and at which the callback ends it; 0: at none */
+};
+
+static int add_part(const struct ebt_event *ev, const void *payload, size_t bytes, void *ctx)
+{
+	struct parts *p = ctx;
+	uint64_t *sum = &p->sum[ev->domain % RINGS];
+	*sum = (*sum ^ ev->ts ^ (uint64_t)ev->kind << 48 ^ ev->id) * 0x9e3779b97f4a7c15u;
+	for (size_t i = 0; i < bytes; i++)
+		*sum = (*sum ^ ((const uint8_t *)payload)[i]) * 0x100000001b3u;
+	return ++p->events == p->until;
+}
+
+/* Polls of few events, which the callback may end early, deliver what one poll does. */
+static void check_parts(const char *release_dir, const char *name, enum ebt_release release)
+{
+	char path[256];
+	struct parts whole = {0}, parts = {0};
+	struct ebt_cursor *c;
+	ssize_t got = 0, all = 0;
+	bool right = true;
+	char reason[EBT_REASON_BYTES];
+	snprintf(path, sizeof(path), "%s/%s.events.xz", release_dir, name);
+	if (ebt_cursor_open_fd(fixture_fd(path), path, release, &c, reason))
+		abort();
+	ebt_cursor_poll(c, add_part, &whole, 0);
+	ebt_cursor_close(c);
+	if (ebt_cursor_open_fd(fixture_fd(path), path, release, &c, reason))
+		abort();
+	for (size_t turn = 0; turn == 0 || got > 0; turn++) {
+		size_t max = turn % 3 ? 1 + turn % 11 : 0;
+		parts.events = 0;
+		parts.until = max != 5 ? 1 + turn % 7 : 0;
+		got = ebt_cursor_poll(c, add_part, &parts, max);
+		right &= got == (ssize_t)parts.events && (!max || parts.events <= max) &&
+			 (!parts.until || parts.events <= parts.until);
+		all += got;
+	}
+	ebt_cursor_close(c);
+	ok(right && !got, "%s: a poll delivers no more than was asked for, and says how many",
+	   path);
+	ok(all == (ssize_t)whole.events && !memcmp(parts.sum, whole.sum, sizeof(whole.sum)),
+	   "%s: polls of few events deliver what one poll does", path);
+}
+
 int main(void)
 {
 	static const struct {
@@ -120,6 +168,8 @@ int main(void)
 			char *name = strrchr(files.gl_pathv[j], '/') + 1;
 			name[strcspn(name, ".")] = 0;
 			check(releases[i].dir, name, releases[i].release);
+			if (!j)
+				check_parts(releases[i].dir, name, releases[i].release);
 		}
 		globfree(&files);
 	}

@@ -138,6 +138,31 @@ static void test_many(void)
 	mmu_done(&m);
 }
 
+/* Edges are dropped when the windows of 1 ms have passed all of them: the next ones begin behind. */
+static void test_dropped_behind(void)
+{
+	struct mmu_room room = {MMU_ROOM_BYTES};
+	struct mmu m = {.room = &room};
+	uint64_t ns = 0;
+	bool stopped = false;
+	/* An edge more, so that the last one is the end of a pause. */
+	if (mmu_begin(&m, 0) || mmu_set(&m, ns += 1000, 0.5))
+		abort();
+	while (m.count < m.cap || m.cap + m.cap / 2 + 4 <= MMU_EDGES_MIN)
+		if (mmu_set(&m, ns += 1000, stopped = !stopped))
+			abort();
+	uint32_t kept = m.count;
+	if (stopped || mmu_set(&m, ns += 2000000, 1))
+		abort();
+	ok(m.count < kept, "edges are dropped where there is no room");
+	if (mmu_set(&m, ns + 900000, 0) || mmu_set(&m, ns + 3000000, 1) ||
+	    mmu_set(&m, ns + 3100000, 0))
+		abort();
+	mmu_settle(&m, ns + 8000000);
+	ok(fabs(m.least[0] - 0.1) < 1e-9, "a pause behind them counts: %f", m.least[0]);
+	mmu_done(&m);
+}
+
 /* ---- of a stream of events ---- */
 
 struct domain {
@@ -497,6 +522,7 @@ int main(void)
 	ok(right >= all - all / 100, "nor are those before one left out, but for a few: %u of %u",
 	   all - right, all);
 	test_many();
+	test_dropped_behind();
 	test_hole();
 	test_unseen();
 	test_threads();
