@@ -128,6 +128,7 @@ same stat.json --json -q stat "${release[@]}" c-user.events
 same stat.json --ocaml-version 5.3 --json -q stat c-user.events
 same stat.json --ocaml-v=5.3 -q --json stat c-user.events
 same stat.json "${release[@]}" -qe'!nothing' --json stat c-user.events
+same stat.json "${release[@]}" -q --event '!nothing' --json stat c-user.events
 same whole -q mem prog.ctf
 "$ebtrace" mem hotspots --top 2 prog.ctf >hot.txt
 same hot.txt --top 2 mem hotspots prog.ctf

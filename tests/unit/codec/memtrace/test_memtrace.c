@@ -307,6 +307,39 @@ static void test_many_files(void)
 	}
 }
 
+/* A location of code 1: its line, the lines of others behind it. */
+static bool define(struct memtrace_locations *l, struct memtrace_files *f, const char *lines,
+		   const char **why)
+{
+	uint8_t bytes[128] = {1}, *p = bytes + 9;
+	bytes[8] = (uint8_t)strlen(lines);
+	for (; *lines; lines++) {
+		uint64_t bits = (uint64_t)MEMTRACE_NAMES << 38 | (uint64_t)MEMTRACE_NAMES << 43 |
+				(uint64_t)*lines;
+		memcpy(p, &bits, MEMTRACE_POSITION_BYTES);
+		p = (uint8_t *)stpcpy((char *)p + MEMTRACE_POSITION_BYTES, "file") + 1;
+		p = (uint8_t *)stpcpy((char *)p, "function") + 1;
+	}
+	return memtrace_location(l, f, false, bytes, p, why) == p;
+}
+
+static void test_defined_twice(void)
+{
+	struct memtrace_locations l = {0};
+	struct memtrace_files f = {0};
+	const struct ebt_memtrace_location *at;
+	const char *why;
+	ok(define(&l, &f, "ab", &why) && define(&l, &f, "ab", &why),
+	   "a location may be defined again");
+	ok(!define(&l, &f, "ac", &why) && why && !define(&l, &f, "cb", &why) && why,
+	   "but not with another position");
+	ok(!define(&l, &f, "a", &why) && !define(&l, &f, "abb", &why),
+	   "nor with another number of them");
+	ok(memtrace_locations_of(&l, 1, &at) == 2 && at[0].line == 'a' && at[1].line == 'b',
+	   "the first definition stays");
+	memtrace_locations_done(&l);
+}
+
 static size_t packet_bytes(const struct model *m, size_t i)
 {
 	return (i + 1 < m->packets ? m->packet[i + 1] : m->bytes) - m->packet[i];
@@ -620,6 +653,7 @@ int main(void)
 	test_cut();
 	test_versions();
 	test_many_files();
+	test_defined_twice();
 	test_lost_packet();
 	test_damaged_packet();
 	test_damaged_time();

@@ -138,7 +138,7 @@ static void test_many(void)
 	mmu_done(&m);
 }
 
-/* Edges are dropped when the windows of 1 ms have passed all of them: the next ones begin behind. */
+/* Edges are dropped when the windows of 1 ms have passed all: the next ones begin behind. */
 static void test_dropped_behind(void)
 {
 	struct mmu_room room = {MMU_ROOM_BYTES};
