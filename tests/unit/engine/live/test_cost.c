@@ -71,9 +71,16 @@ int main(void)
 	ok(after.memory_bytes >= before.memory_bytes + MEMORY - OTHERS, "and its memory");
 	ok(without.cpu_ns - before.cpu_ns < BURN_NS, "the program that is traced costs nothing");
 	ok(without.memory_bytes < before.memory_bytes + MEMORY - OTHERS, "nor does its memory");
+	pid_t second = start_child();
+	cost_read(child, true, &after);
+	ok(after.cpu_ns - before.cpu_ns + TICKS_NS >= 2 * BURN_NS,
+	   "those that were started behind it do");
+	ok(after.memory_bytes >= before.memory_bytes + MEMORY - OTHERS, "and so does their memory");
 	cost_read(0, false, &after);
 	is(after.memory_bytes, 0, "memory is read where that is asked for");
 	kill_child(child, SIGKILL);
+	kill_child(second, SIGKILL);
 	waitpid(child, NULL, 0);
+	waitpid(second, NULL, 0);
 	return tap_done();
 }
