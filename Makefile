@@ -210,8 +210,8 @@ preload_parts = $(call obj,$(addprefix usdt-probes/preload/,$(1)))
 $(O)/tests/unit/usdt-probes/test_preload: $(call preload_parts,mappings.c objects.c filters.c trace_file.c)
 $(O)/tests/unit/usdt-probes/test_section: $(call preload_parts,section.c)
 $(O)/tests/unit/usdt-probes/test_backtrace: $(call preload_parts,backtrace.c backtrace_$(PROCESSOR).c)
-# Its allocations fail when it wants them to.
-$(O)/tests/unit/format/test_no_memory: LDFLAGS += -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
+# Their allocations fail when they want them to.
+$(addprefix $(O)/tests/unit/,format/test_no_memory engine/live/test_live_no_memory): LDFLAGS += -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
 # minigc is a program of several files; the library must come behind all of them.
 $(O)/tests/prog/minigc: $(call obj,$(wildcard tests/prog/heap/*.c))
 $(O)/tests/prog/%: $(O)/tests/prog/%.o $(O)/libebtrace-probes.a

@@ -238,18 +238,24 @@ static int open_dwarf(struct debug_info *d)
 	return d->dwarf ? find_units(d) : 0;
 }
 
+/* In place of those that there are. */
+static int read_symtab(struct debug_info *d, Elf *of, bool dynamic)
+{
+	symtab_free(d->symtab);
+	d->symtab = NULL;
+	return symtab_new(of, dynamic, &d->symtab);
+}
+
 /* The module's own symbols; if it is stripped, those of its debug file, else its dynamic ones. */
 static int open_symtab(struct debug_info *d)
 {
-	int err = symtab_new(d->module, !d->debug, &d->symtab);
+	int err = read_symtab(d, d->module, !d->debug);
 	if (err || !d->debug || symtab_has_any(d->symtab))
 		return err;
-	symtab_free(d->symtab);
-	err = symtab_new(d->debug, false, &d->symtab);
+	err = read_symtab(d, d->debug, false);
 	if (err || symtab_has_any(d->symtab))
 		return err;
-	symtab_free(d->symtab);
-	return symtab_new(d->module, true, &d->symtab);
+	return read_symtab(d, d->module, true);
 }
 
 int debug_info_open(const struct debug_info_files *files, struct debug_info **ret)

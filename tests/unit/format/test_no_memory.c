@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Every sink with every single allocation failing in turn, and with all from one on: it does not
- * crash, and either says so or writes what it writes otherwise. The allocators are wrapped by the
- * linker (see the Makefile), those inside of libc are not.
+ * crash, and either says so or writes what it writes otherwise.
  */
 #include "codec/eio/eio.h"
 #include "format/chrome/chrome.h"
@@ -22,6 +21,7 @@
 #include "session/offcpu.h"
 #include "session/session.h"
 #include "tests/tap.h"
+#include "tests/unit/no_memory.h"
 #include "tests/unit/processes_fixture.h"
 
 #include <errno.h>
@@ -31,40 +31,6 @@
 #include <unistd.h>
 
 #define MAX_ALLOCATIONS 20000
-
-void *__real_malloc(size_t size);
-void *__real_calloc(size_t n, size_t size);
-void *__real_realloc(void *p, size_t size);
-void *__wrap_malloc(size_t size);
-void *__wrap_calloc(size_t n, size_t size);
-void *__wrap_realloc(void *p, size_t size);
-
-/* Counts while a sink is at work. */
-static bool counting, for_ever;
-static unsigned long count, fail_at;
-
-static bool fails(void)
-{
-	if (!counting)
-		return false;
-	count++;
-	return for_ever ? fail_at && count >= fail_at : count == fail_at;
-}
-
-void *__wrap_malloc(size_t size)
-{
-	return fails() ? NULL : __real_malloc(size);
-}
-
-void *__wrap_calloc(size_t n, size_t size)
-{
-	return fails() ? NULL : __real_calloc(n, size);
-}
-
-void *__wrap_realloc(void *p, size_t size)
-{
-	return fails() ? NULL : __real_realloc(p, size);
-}
 
 static int open_capture(void *ctx, const struct trigger_capture *c, int *ret)
 {
