@@ -24,7 +24,12 @@ esac
 begin=$EPOCHREALTIME
 # In a process group of its own: what a test that failed has left would hold the pipe to prove for ever.
 set -m
-timeout -k 10 "${TEST_SECONDS:-1200}" "${runner[@]}" "$test" &
+errors=
+case $PART in *ASan*) errors=$TIMES.err.$$ ;; esac
+{
+	[ -z "$errors" ] || exec 2>"$errors"
+	exec timeout -k 10 "${TEST_SECONDS:-1200}" "${runner[@]}" "$test"
+} &
 group=$!
 trap 'kill -TERM -- "-$group"; exit 130' INT TERM
 wait -f $group
@@ -32,6 +37,12 @@ status=$?
 set +m
 trap - INT TERM
 [ $status = 0 ] || kill -KILL -- "-$group" 2>/dev/null
+# Of a process that a test starts, as the one that reads symbols, only what it writes shows a fault.
+if [ -n "$errors" ]; then
+	cat "$errors" >&2
+	grep -qE 'ERROR: (Address|Leak)Sanitizer|runtime error: ' "$errors" && [ $status = 0 ] && status=1
+	rm "$errors"
+fi
 end=$EPOCHREALTIME
 # Of this shell in the first line, of what it has waited for in the second, as 0m1.234s; a pipe would be another shell.
 times >"$TIMES.$$"

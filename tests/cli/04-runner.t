@@ -146,6 +146,15 @@ O=$O TIMES=$TMP/times PART=part tests/one.sh "$TMP/busy"
 is "$? $(awk -F'\t' '{ print $1, ($4 >= 0.3 && $4 < 2), ($3 - $2 >= 0.3), $5 }' "$TMP/times")" "3 part 1 1 $TMP/busy" \
 	"the CPU time is that of the test and of its children" || diag "$(cat "$TMP/times")"
 
+# What a sanitizer finds in a process that a test starts fails the test.
+mkdir -p "$TMP/built/asan"
+for fault in '==7==ERROR: AddressSanitizer: heap-use-after-free' 'a.c:1:2: runtime error: signed integer overflow'; do
+	printf '#!/bin/sh\necho "%s" >&2\n' "$fault" >"$TMP/built/asan/test"
+	chmod +x "$TMP/built/asan/test"
+	O=$TMP/built TIMES=$TMP/times PART=part tests/one.sh "$TMP/built/asan/test" 2>"$TMP/err"
+	is "$? $(cat "$TMP/err")" "1 $fault" "a fault that a sanitizer reports elsewhere is one of the test: ${fault%%:*}"
+done
+
 # One that crashes, and leaves a child that would hold what it prints to for ever.
 # shellcheck disable=SC2016
 printf '#!/bin/sh\nsleep 600 &\necho $!\nkill -SEGV $$\n' >"$TMP/crashes"
