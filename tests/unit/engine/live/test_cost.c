@@ -61,6 +61,10 @@ int main(void)
 	struct cost before, after, without;
 	cost_read(0, true, &before);
 	ok(before.memory_bytes > 0, "a process costs memory");
+	burn();
+	cost_read(0, true, &after);
+	ok(after.cpu_ns >= before.cpu_ns + BURN_NS / 2, "and the CPU time that it has used");
+	before = after;
 	pid_t child = start_child();
 	cost_read(0, true, &after);
 	cost_read(child, true, &without);
