@@ -169,6 +169,7 @@ static void test_dropped(void)
 	kernel.dropped.control = 1;
 	bpf_recover(&recover, NULL, &traced, &losses, 200);
 	ok(gone->ended, "behind a dropped record an exit is found");
+	ok(bpf_traced_find(&traced, getpid()), "and a child that the map has");
 	finish();
 }
 
