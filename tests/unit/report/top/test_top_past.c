@@ -215,7 +215,7 @@ static void test_released(void)
 	struct stat_process one = {.number = 11}, two = {.number = 12}, lives = {.process = 2};
 	x.past->lost = 1;
 	is(top_pasts_release(&x.pasts, 3, 13), 0, "a process without a past is released");
-	is(x.pasts.kept_count, 0, "of which nothing is kept");
+	is(x.pasts.kept_count, 0, "and nothing of it is kept");
 	is(top_pasts_release(&x.pasts, 1, 11), 0, "one with a past is");
 	ok(top_pasts_of(&x.pasts, &one) == x.past && !top_pasts_of(&x.pasts, &two),
 	   "it is found by its number");

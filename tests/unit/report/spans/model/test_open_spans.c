@@ -96,7 +96,7 @@ static void test_inside(void)
 	ok(has_block(&x, o, 10, 0) && o->of.segments.count == 2,
 	   "a span without a block adds none to the one around it");
 	add(&x, o, SPAN_BLOCKED, 10, 15, 0);
-	ok(has_block(&x, o, 15, 0), "whose own goes on");
+	ok(has_block(&x, o, 15, 0), "and its own block goes on");
 	add(&x, inside, SPAN_BLOCKED, 20, 50, 1);
 	if (open_span_append(o, inside))
 		abort();
