@@ -7,10 +7,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
-#include <ebtrace/probes.h>
 
 #include "base/clock.h"
 #include "engine/live/ring_files.h"
@@ -22,6 +18,7 @@
 #include "tests/unit/no_memory.h"
 #include "tests/unit/processes_fixture.h"
 #include "tests/unit/ring_fixture.h"
+#include "tests/unit/ring_program.h"
 
 #define MAX_ALLOCATIONS 5000
 
@@ -154,35 +151,7 @@ static int run_code(struct session *s, struct seen *seen)
 
 /* ---- processes ---- */
 
-struct program {
-	pid_t pid;
-	int end;
-};
-
-/* A child with a ring, which ends when `end` is closed. */
-static struct program start(void)
-{
-	int ready[2], end[2];
-	char byte;
-	if (pipe(ready) || pipe(end))
-		abort();
-	pid_t pid = fork();
-	if (!pid) {
-		close(end[1]);
-		bool good = !ebt_start() && write(ready[1], "", 1) == 1;
-		for (int i = 0; i < 10; i++)
-			ebt_begin(EBT_PHASE_minor);
-		_exit(!good || read(end[0], &byte, 1));
-	}
-	if (pid < 0 || read(ready[0], &byte, 1) != 1)
-		abort();
-	close(ready[0]);
-	close(ready[1]);
-	close(end[0]);
-	return (struct program){pid, end[1]};
-}
-
-static struct program program;
+static struct ring_program program;
 
 static int follow(const struct engine *e, struct traced *t, struct ring_files *files,
 		  struct ring_source *rings, struct seen *seen)
@@ -284,9 +253,8 @@ static bool survives(unsigned scenario, bool persistent)
 		if ((err ? err == -ENOMEM : same || seen.reported) && !kept && left <= 0)
 			continue;
 		if (bad++ < 5)
-			diag("%s: allocation %lu of %lu: error %d, %llu events of %llu, %u "
-			     "references "
-			     "kept, %d descriptors left",
+			diag("%s: allocation %lu of %lu: error %d, %llu events of %llu, "
+			     "%u references kept, %d descriptors left",
 			     scenarios[scenario].name, n, allocations, err,
 			     (unsigned long long)seen.events, (unsigned long long)whole.events,
 			     kept, left);
@@ -301,7 +269,7 @@ int main(void)
 	ring_fd = fixture_fd(path);
 	if (!mkdtemp(dir) || setenv("EBTRACE_DIR", dir, 1) || ring_fd < 0)
 		abort();
-	program = start();
+	program = ring_program_start(false);
 	for (unsigned i = 0; i < sizeof(scenarios) / sizeof(*scenarios); i++)
 		for (int persistent = 0; persistent < 2; persistent++)
 			ok(survives(i, persistent), "%s: %s is reported, or makes no difference",

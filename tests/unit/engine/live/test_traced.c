@@ -20,8 +20,7 @@
 #include "session/language.h"
 #include "source/ring/ring.h"
 #include "tests/tap.h"
-
-#include <ebtrace/probes.h>
+#include "tests/unit/ring_program.h"
 
 #define ROUNDS	 200
 #define CHILDREN 4
@@ -83,24 +82,8 @@ static int note(void *ctx, const struct process_event *e)
 /* A process with a ring. */
 static void start(struct child *c)
 {
-	int ready[2], end[2];
-	char byte;
-	if (pipe(ready) || pipe(end))
-		abort();
-	pid_t pid = fork();
-	if (!pid) {
-		close(end[1]);
-		for (unsigned i = 0; i < CHILDREN; i++)
-			close(child[i].end);
-		bool good = !ebt_start() && write(ready[1], "", 1) == 1;
-		_exit(!good || read(end[0], &byte, 1));
-	}
-	close(ready[1]);
-	close(end[0]);
-	if (pid < 0 || read(ready[0], &byte, 1) != 1)
-		abort();
-	close(ready[0]);
-	*c = (struct child){.pid = pid, .end = end[1]};
+	struct ring_program p = ring_program_start(false);
+	*c = (struct child){.pid = p.pid, .end = p.end};
 }
 
 /* The user names processes that run. */

@@ -115,7 +115,7 @@ static const char *section(const struct top_past *past, const struct session *s,
 	top_frame_text(&f, &b);
 	const char *at = strstr(buf_str(&b), head);
 	const char *lines = at ? at + strcspn(at, "\n") + 1 : "";
-	snprintf(text, sizeof(text), "%.*s", (int)sizeof(text) - 1, lines);
+	snprintf(text, sizeof(text), "%s", lines);
 	for (char *end = text; (end = strchr(end, '\n')); end++)
 		if (!end[1] || end[1] == '\n') {
 			*end = 0;
