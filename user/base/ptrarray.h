@@ -7,7 +7,7 @@
  *
  *	struct lane *ptrarray_get(a, number)              NULL: nothing there
  *	struct lane *ptrarray_make(a, number, bool *new)  the entry, else allocated and zeroed, and
- *	                                                  *new reports which; NULL: no memory
+ *	                                                  *new reports which; NULL, not new: no memory
  *	struct lane *ptrarray_remove(a, number)           removes it; NULL: nothing there
  *	struct lane *ptrarray_next(a, size_t *at)         the next entry from *at on, which moves
  *	                                                  behind it; NULL at the end
@@ -53,12 +53,14 @@ static inline void *ptrarray_make_void(struct ptrarray *a, uint32_t number, size
 				       bool *ret_new)
 {
 	void *p = ptrarray_get_void(a, number);
-	*ret_new = !p;
+	*ret_new = false;
 	if (p)
 		return p;
 	if (!array_room(a->at, a->count, number))
 		return NULL;
-	return a->at[number] = calloc(1, bytes);
+	p = a->at[number] = calloc(1, bytes);
+	*ret_new = p;
+	return p;
 }
 
 static inline void *ptrarray_remove_void(struct ptrarray *a, uint32_t number)

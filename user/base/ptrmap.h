@@ -8,7 +8,7 @@
  *	struct lane *ptrmap_get(m, key)             NULL: not in the map
  *	int ptrmap_set(m, key, struct lane *)       0 or -ENOMEM; replaces an older value
  *	struct lane *ptrmap_make(m, key, bool *new) the value, else a new one, allocated and zeroed;
- *	                                            *new: which; NULL: no memory
+ *	                                            *new: which; NULL, not new: no memory
  *	struct lane *ptrmap_remove(m, key)          removes the value; NULL: not in the map
  *	struct lane *ptrmap_next(m, size_t *at)     as map_next(), in any order; NULL at the end
  *	void ptrmap_done(m)                         frees the map alone; it is empty then
@@ -56,7 +56,7 @@ static inline int ptrmap_set_void(struct map *m, uint64_t key, const void *p)
 static inline void *ptrmap_make_void(struct map *m, uint64_t key, size_t bytes, bool *ret_new)
 {
 	void *p = ptrmap_get_void(m, key);
-	*ret_new = !p;
+	*ret_new = false;
 	if (p)
 		return p;
 	p = calloc(1, bytes);
@@ -64,6 +64,7 @@ static inline void *ptrmap_make_void(struct map *m, uint64_t key, size_t bytes, 
 		free(p);
 		return NULL;
 	}
+	*ret_new = true;
 	return p;
 }
 

@@ -100,7 +100,7 @@ static struct ring_dir *hold(struct ring_dirs *r, int fd)
 		fd < 0 || fstat(fd, &st)
 			? NULL
 			: ptrmap_make(&r->by_file, hash_file(st.st_dev, st.st_ino), &is_new);
-	if (dir && is_new)
+	if (is_new)
 		*dir = (struct ring_dir){.dev = st.st_dev, .ino = st.st_ino, .fd = fd};
 	else if (fd >= 0)
 		close(fd);

@@ -107,7 +107,7 @@ static struct bpf_last *last_of_thread(struct bpf_slot_lanes *s, uint32_t tid)
 		ptrmap_free(&s->threads);
 	}
 	struct bpf_last *last = ptrmap_make(&s->threads, tid, &is_new);
-	if (last && is_new)
+	if (is_new)
 		*last = s->forgotten;
 	return last;
 }
