@@ -6,8 +6,8 @@
  * has the number.
  *
  *	struct lane *ptrarray_get(a, number)              NULL: nothing there
- *	struct lane *ptrarray_make(a, number, bool *new)  the entry, else allocated and zeroed, and
- *	                                                  *new reports which; NULL, not new: no memory
+ *	struct lane *ptrarray_make(a, number, bool *new)  the entry, else a new one, zeroed;
+ *	                                                  *new: which; NULL, not new: no memory
  *	struct lane *ptrarray_remove(a, number)           removes it; NULL: nothing there
  *	struct lane *ptrarray_next(a, size_t *at)         the next entry from *at on, which moves
  *	                                                  behind it; NULL at the end
