@@ -20,6 +20,7 @@ case $test in
 "$O"/tsan/*) PART="the race under TSan" ;;
 "$O"/*) export RACE_SECONDS=5 ;;
 tests/packages/*) PART=packages ;;
+tests/attack/*) PART=attacks ;;
 esac
 begin=$EPOCHREALTIME
 # In a process group of its own: what a test that failed has left would hold the pipe to prove for ever.

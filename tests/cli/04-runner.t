@@ -74,7 +74,7 @@ END
 )" "a program is run as its path wants: in an emulator, by the fuzzers' script, for a shorter race, or not at all"
 pool=("" "build/aarch64-linux-gnu/tests/unit/base/,build/asan/tests/unit/base/,build/fuzz/,build/tsan/tests/unit/base/,tests/cli/,tests/packages/")
 is "$(said . | sed 's/ no_skip.*//' | grep -v "niceness=$(nice)$" | cut -d' ' -f1 | sed 's/[^/]*$//' | sort -u | paste -sd,)" \
-	"${pool[$(($(nice) < 10))]}" \
+	"${pool[$(($(nice) < 19))]}" \
 	"the pool has a lower priority: packages, fuzzers, sanitized and emulated programs"
 is "$(awk '{ print $1, $2 }' "$LOG" | head -n 4 | paste -sd,)" \
 	"begin tests/live/35-a.t,end tests/live/35-a.t,begin tests/live/37-a.t,end tests/live/37-a.t" \
