@@ -295,8 +295,9 @@ demo: deps ## trace a real program live and show its timeline
 ASAN := address,undefined
 # What readers of rings need of a session.
 PHASE_NAMES := session/canonical_phases.c session/kinds.c session/language*.c session/phases.c
+SANITIZED := $(O)/asan/ebtrace unit-tests
 sanitized: $(BPF)/ebtrace.skel.h
-	+@$(MAKE) O=$(O)/asan BPF=$(BPF) SAN=$(ASAN) CFLAGS='-Og -g1 -Wno-clobbered' $(O)/asan/ebtrace unit-tests
+	+@$(MAKE) O=$(O)/asan BPF=$(BPF) SAN=$(ASAN) CFLAGS='-Og -g1 -Wno-clobbered' $(SANITIZED)
 	@ln -sf ../libebtrace-preload.so $(O)/asan # programs that are not sanitized load it
 race:
 	+@$(MAKE) O=$(O)/tsan SAN=thread CFLAGS='-O1 -g1 -Wno-maybe-uninitialized' FOLDERS='base codec/ring $(PHASE_NAMES) proc source/ring' $(O)/tsan/tests/unit/source/ring/test_ring_race
