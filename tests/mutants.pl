@@ -111,7 +111,8 @@ sub units_of {
 
 # failing TEST...: the first test that fails, and again when it is run alone; undef: none.
 sub failing {
-	my $one = "env --default-signal O=$O TIMES=/dev/null PART=mutants TEST_SECONDS=300 tests/one.sh";
+	my $seconds = grep({ /\.t$/ } @_) ? 600 : 60;
+	my $one = "env --default-signal O=$O TIMES=/dev/null PART=mutants TEST_SECONDS=$seconds tests/one.sh";
 	my @left = @_;
 	while (@left) {
 		open my $list, '>', "$tree/mutants.list" or die "$tree/mutants.list: $!\n";

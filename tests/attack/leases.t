@@ -85,4 +85,22 @@ timeout 30 "$O/ebtrace" -o "$TMP/named" -- true >"$TMP/out" 2>"$TMP/err"
 is $? 1 "an output file that is leased is an error"
 grep -q "'$TMP/named': $cause" "$TMP/err"
 ok $? "that names the cause" || diag "$(cat "$TMP/err")"
+
+# The program itself: its exec waits until the lease is broken.
+cp /bin/true "$TMP/late"
+: >"$TMP/ready"
+perl "$TMP/lease.pl" "$TMP/late" <"$TMP/in" >"$TMP/ready" &
+children+=($!)
+wait_for grep -qs ready "$TMP/ready"
+timeout -k 1 --foreground 30 "$O/ebtrace" --mode ring -o "$TMP/t" -- "$TMP/late" >"$TMP/out" 2>"$TMP/err" {hold}>&- &
+timer=$!
+children+=("$timer")
+held() { tracer=$(pgrep -P $timer) && child=$(pgrep -P "$tracer") && grep -qs break_lease "/proc/$child/wchan"; }
+wait_for held
+ok $? "a leased program is held in its exec"
+kill -INT "$tracer"
+wait "$timer"
+is "$? $(cat "$TMP/err")" "126 ebtrace: cannot run '$TMP/late': Operation canceled" "SIGINT ends the tracer all the same"
+[ ! -e "/proc/${child:-1}" ]
+ok $? "and the program"
 done_testing

@@ -329,6 +329,14 @@ ok $(($(kill -0 "$program"; echo $?) != 0)) "a program goes on if ebtrace is kil
 XDG_RUNTIME_DIR=$TMP "$ebt" list --prune >"$TMP/list"
 is "$(ls -d "$TMP"/ebtrace-run-* 2>/dev/null | wc -l)" 0 "list --prune removes its trace"
 
+# Progress.
+busy='push @a, "x" x 100000 and select undef, undef, undef, 0.25 for 1 .. 8'
+script -qec "'$ebt' mem record --rate 1 -o '$TMP/out.ctf' -- perl -e '$busy'" /dev/null </dev/null >"$TMP/tty" 2>&1
+is "$(tr '\r' '\n' <"$TMP/tty" | awk -v all="$("$ebt" info --json "$TMP/out.ctf" | jq .events)" '
+	/^ebtrace: [0-9]+ events, [0-9]+ kB / { n++; right += $2 >= was && $2 > 100 && $2 <= all && $4 > 0; was = $2 }
+	END { print (n >= 2), (right == n) }')" "1 1" "on a terminal its last line counts events and bytes as they come" ||
+	tr '\r' '\n' <"$TMP/tty" | sed 's/^/# /'
+
 # Signals that request the end.
 rm -f "$TMP/stdout"
 XDG_RUNTIME_DIR=$TMP "$ebt" mem record --rate 1 -o "$TMP/twice.ctf" -- \
