@@ -1,15 +1,17 @@
 #!/usr/bin/perl
 # SPDX-License-Identifier: BSD-2-Clause
-# mutants.pl [--seed N] [--count N] [--folder user/...] [--only 3,7-9] [--tests "TEST ..."] [--tree DIR]
+# mutants.pl [--seed N] [--count N] [--folder user/...] [--only 3,7-9] [--units | --tests "TEST ..."]
+#            [--tree DIR] [--draw]
 #
 # What the tests do not notice: draws COUNT lines of user/, changes each in one place, in a copy of
 # this checkout, and runs what should fail: the unit tests of the file's folder, plain and
-# sanitized; then all others, command-line tests, live tests and attacks (or TEST ... alone), until
-# one fails, twice. The same seed draws the same changes from the same sources. A change that does
-# not compile, or from which the compiler makes the same code, is not counted. Prints a line a
-# change, and the score at last; its status is 1 if some change went unnoticed. --count 0 makes the
-# copy alone; --tree keeps it in DIR, and uses it again if it is there. For hours: a change that goes
-# unnoticed takes as long as all tests do.
+# sanitized; then all others, command-line tests, live tests and attacks, until one fails, twice.
+# --units ends behind the first of these, --tests runs other tests instead, --draw none.
+# The same seed draws the same changes from the same sources. A change that does not compile, or from
+# which the compiler makes the same code, is not counted. Prints what becomes of each change, and the
+# score at last; the status is 1 if one went unnoticed. --count 0 makes the copy alone; --tree keeps
+# it in DIR, and uses it again if it is there. For hours: a change that goes unnoticed takes as long
+# as all tests do.
 use strict;
 use warnings;
 use Cwd qw(getcwd);
@@ -19,10 +21,11 @@ use FindBin;
 use Getopt::Long;
 
 chdir "$FindBin::Bin/.." or die "cannot enter the checkout: $!\n";
-my ($seed, $count, $folder, $only, $tests, $tree, $draw) = (1, 50, 'user/', '', '', '', 0);
+my ($seed, $count, $folder, $only, $units, $tests, $tree, $draw) = (1, 50, 'user/', '', 0, '', '', 0);
 GetOptions('seed=i' => \$seed, 'count=i' => \$count, 'folder=s' => \$folder, 'only=s' => \$only,
-	'tests=s' => \$tests, 'tree=s' => \$tree, 'draw' => \$draw)
-	or die "usage: tests/mutants.pl [--seed N] [--count N] [--folder user/...] [--only 3,7-9] [--tests \"TEST ...\"] [--tree DIR] [--draw]\n";
+	'units' => \$units, 'tests=s' => \$tests, 'tree=s' => \$tree, 'draw' => \$draw)
+	or die "usage: tests/mutants.pl [--seed N] [--count N] [--folder user/...] [--only 3,7-9]" .
+	       " [--units | --tests \"TEST ...\"] [--tree DIR] [--draw]\n";
 chomp(my $cpus = `nproc`);
 my $O = 'build';
 
@@ -93,6 +96,13 @@ sub quietly {
 
 sub make { return quietly("make -s -j$cpus @_") }
 
+# Builds goals and programs; what else is a test is a script.
+sub build {
+	my @sanitized = grep { m{^$O/asan/} } @_;
+	my @plain = grep { !m{^($O/asan|tests)/} } @_;
+	return make(@plain) && (!@sanitized || make('sanitized', "SANITIZED='@sanitized'"));
+}
+
 sub copy_tree {
 	return if -d $tree;
 	system("cp -a . '$tree'") == 0 or die "$tree: cannot copy the checkout\n";
@@ -145,17 +155,16 @@ sub noticed_by {
 	my $object = "$O/" . ($file =~ s{\.c$}{.o}r);
 	make($object) or return '';
 	quietly("objcopy -g $object mutants.o && cmp -s mutants.o mutants.was") and return '';
-	my @units = units_of($file);
-	my @programs = map { ("$O/$_", "$O/asan/$_") } @units;
-	make(map { "$O/$_" } @units) && make('sanitized', "SANITIZED='@{[map { qq($O/asan/$_) } @units]}'")
-		or return 'the build';
-	my $test = failing(@programs);
-	return $test if defined $test;
 	if ($tests) {
 		my @wanted = split ' ', $tests;
-		make('all', grep { m{^$O/} } @wanted) or return 'the build';
+		build('all', @wanted) or return 'the build';
 		return failing(@wanted);
 	}
+	my @units = units_of($file);
+	my @programs = map { ("$O/$_", "$O/asan/$_") } @units;
+	build(@programs) or return 'the build';
+	my $test = failing(@programs);
+	return $test if defined $test || $units;
 	make('tests') or return 'the build';
 	chomp(my @all = `find $O/tests/unit -type f -perm -u+x -name 'test_*'`);
 	my %ran = map { $_ => 1 } @programs;

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Lines of C end at 100 columns, comments too, tabs of 8.
 . tests/lib.sh
-git ls-files >"$TMP/files" 2>"$TMP/err" || find . -path "./${O%%/*}" -prune -o -type f -printf '%P\n' >"$TMP/files"
+git ls-files --cached --others --exclude-standard >"$TMP/files" 2>"$TMP/err" || find . -path "./${O%%/*}" -prune -o -type f -printf '%P\n' >"$TMP/files"
 grep -E '^(user|usdt-probes|bpf|include|tests|tools)/.*\.([ch]|def)$' "$TMP/files" >"$TMP/c"
 [ "$(wc -l <"$TMP/c")" -gt 700 ]
 ok $? "the files in C are found"

@@ -77,5 +77,7 @@ same_file "$TMP/copy/user/base/add.c" "$tree/user/base/add.c" "the copy is as it
 is "$(cd "$tree" && git diff --stat && git ls-files --others)" "" "and nothing is left in the checkout"
 number=$(awk '$2 == "user/base/add.c:16" { print $1 }' "$TMP/first")
 mutants --seed 7 --tree "$TMP/copy" --only "$number" --tests tests/cli/20-quiet.t
-is "$? $(tail -n 1 "$TMP/out")" "1 0 of 1 noticed" "behind the units of the folder only the tests run that are asked for"
+is "$? $(tail -n 1 "$TMP/out")" "1 0 of 1 noticed" "only the tests run that are asked for"
+mutants --seed 7 --tree "$TMP/copy" --units
+is "$(result 16)" "NOT NOTICED" "or the unit tests of the folder"
 done_testing

@@ -130,11 +130,13 @@ static void start_server(void)
 /* ---- requests ---- */
 
 static unsigned asking, shown; /* messages that a server is asked; those that users see */
+static char not_kept[256];
 
 static void count_line(void *ctx, enum log_level level, const char *fmt, va_list ap)
 {
 	(void)ctx;
-	(void)ap;
+	if (!strncmp(fmt, "they cannot be kept", 19))
+		vsnprintf(not_kept, sizeof(not_kept), fmt, ap);
 	asking += !strncmp(fmt, "asking", 6);
 	shown += level <= LOG_NORMAL;
 }
@@ -363,6 +365,21 @@ static void remove_cached(const char *folder)
 	rmdir(path);
 }
 
+static void test_no_folder(const char *dir)
+{
+	char path[PATH_MAX];
+	path_of(path, dir, "/none/below");
+	setenv("DEBUGINFOD_CACHE_PATH", path, 1);
+	struct debuginfod *d = new_of("own", NULL);
+	int fd = get(d);
+	ok(is_own(fd), "where the folder cannot be made the file comes all the same");
+	is_str(not_kept, "they cannot be kept in DEBUGINFOD_CACHE_PATH: No such file or directory",
+	       "with the reason");
+	close(fd);
+	debuginfod_free(d);
+	unsetenv("DEBUGINFOD_CACHE_PATH");
+}
+
 static void test_named_cache(const char *dir)
 {
 	char path[PATH_MAX];
@@ -456,6 +473,7 @@ int main(void)
 	test_dead();
 	test_killed();
 	test_stopped();
+	test_no_folder(dir);
 	test_named_cache(dir);
 	test_usual_cache(dir);
 	kill_child(server.pid, SIGKILL);

@@ -5,6 +5,7 @@
 
 #include <elf.h>
 #include <fcntl.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -230,6 +231,75 @@ static void test_tls(void)
 	   "an alignment that is no power of two, or above 1 MiB, is none");
 }
 
+/* Relocations of two symbols. The first section of them names a table of symbols that is not
+ * there. */
+static int make_relocated(void)
+{
+	char path[] = "/tmp/ebt-elf-XXXXXX";
+	int fd = mkstemp(path);
+	struct {
+		Elf64_Ehdr eh;
+		Elf64_Shdr sh[5];
+		Elf64_Sym symbol[3];
+		Elf64_Rela rela[3];
+		char strings[16];
+	} f = {
+		.eh = {.e_ident = {0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, EV_CURRENT},
+		       .e_type = ET_DYN,
+		       .e_machine = EM_X86_64,
+		       .e_version = EV_CURRENT,
+		       .e_shoff = offsetof(typeof(f), sh),
+		       .e_ehsize = sizeof(Elf64_Ehdr),
+		       .e_shentsize = sizeof(Elf64_Shdr),
+		       .e_shnum = 5},
+		.sh = {{0},
+		       {.sh_type = SHT_RELA,
+			.sh_offset = offsetof(typeof(f), rela),
+			.sh_size = sizeof(f.rela),
+			.sh_entsize = sizeof(Elf64_Rela),
+			.sh_link = 99},
+		       {.sh_type = SHT_RELA,
+			.sh_offset = offsetof(typeof(f), rela),
+			.sh_size = sizeof(f.rela),
+			.sh_entsize = sizeof(Elf64_Rela),
+			.sh_link = 3},
+		       {.sh_type = SHT_DYNSYM,
+			.sh_offset = offsetof(typeof(f), symbol),
+			.sh_size = sizeof(f.symbol),
+			.sh_entsize = sizeof(Elf64_Sym),
+			.sh_link = 4},
+		       {.sh_type = SHT_STRTAB,
+			.sh_offset = offsetof(typeof(f), strings),
+			.sh_size = sizeof(f.strings)}},
+		.symbol = {{0}, {.st_name = 1}, {.st_name = 5}},
+		.rela = {{100, ELF64_R_INFO(1, R_X86_64_TPOFF64), 0},
+			 {200, ELF64_R_INFO(1, R_X86_64_DTPMOD64), 0},
+			 {300, ELF64_R_INFO(2, R_X86_64_DTPMOD64), 0}},
+		.strings = "\0one\0two",
+	};
+	if (fd < 0)
+		abort();
+	unlink(path);
+	put(fd, &f, sizeof(f), 0);
+	return fd;
+}
+
+static void test_slot(void)
+{
+	struct elf *e;
+	int fd = make_relocated();
+	if (elf_open(fd, &e))
+		abort();
+	ok(elf_slot(e, R_X86_64_TPOFF64, "one") == 100 &&
+		   elf_slot(e, R_X86_64_DTPMOD64, "one") == 200 &&
+		   elf_slot(e, R_X86_64_DTPMOD64, "two") == 300,
+	   "a slot is that of a relocation's type and symbol");
+	ok(!elf_slot(e, R_X86_64_TPOFF64, "two") && !elf_slot(e, R_X86_64_DTPMOD64, "three"),
+	   "or there is none");
+	elf_close(e);
+	close(fd);
+}
+
 /* Whether all that is searched for a symbol may be read within a limit. */
 static bool is_limited(uint64_t limit, uint64_t *ret_used)
 {
@@ -278,5 +348,6 @@ int main(void)
 	test_build_id();
 	test_limit();
 	test_tls();
+	test_slot();
 	return tap_done();
 }

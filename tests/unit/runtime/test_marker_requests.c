@@ -59,7 +59,9 @@ static void test_bad(void)
 		{"p:a~", "PROVIDER:NAME"},    {"p:a#0~p:b", "both"},
 		{"p:a~p:b#0", "both"},	      {"p:a~p:b~p:c", "two ends"},
 		{"p:a~p:a", "different"},     {"p:a#0#1~p:b#0", "one argument"},
-		{"p:a#99999999999999", "12"},
+		{"p:a#99999999999999", "12"}, {"p:a?~p:b", "wildcards"},
+		{"p:a~p:b[c]", "wildcards"},  {"p?:a~p:b", "wildcards"},
+		{"p:a*~p:b", "has one, too"}, {"p:a**~p:b**", "one * at most"},
 	};
 	for (size_t i = 0; i < COUNT(rows); i++) {
 		struct marker_requests r = {0};

@@ -136,6 +136,24 @@ static void test_threads(void)
 	}
 }
 
+/* Where a domain moves to another thread, or the thread of an event is not known. */
+static void test_moves(void)
+{
+	static const uint32_t tids[] = {5, 0, 6, 0}, want[] = {5, 5, 6, 6};
+	struct tracks *t = start();
+	bool right = true;
+	for (unsigned i = 0; i < 4; i++) {
+		struct ebt_event ev = {
+			.kind = B, .id = 1 + i, .tid = tids[i], .ts = i + 1, .process = 1};
+		struct track *track = tracks_of(t, &ev);
+		if (!track || tracks_push_to(t, track, &ev))
+			abort();
+		right &= track->tid == want[i];
+	}
+	ok(right, "a track has the thread that was known last");
+	done(t);
+}
+
 /* Spans by an argument of a marker: begun in thread 11, two of them ended by thread 12. */
 static void test_processes(void)
 {
@@ -305,6 +323,7 @@ int main(void)
 	      {B, 6, 6, 0, 0}, {E, 6, 7, 0, 0}, {E, 5, 8, 0, 0}, {E, 4, 9, 0, 0}, {E, 3, 10, 0, 0},
 	      {E, 2, 11, 0, 0}, {E, 1, 12, 0, 0});
 	test_threads();
+	test_moves();
 	test_processes();
 	test_levels();
 	test_depth();

@@ -195,6 +195,37 @@ static void test_cut(void)
 	free(memory);
 }
 
+static size_t count_code(void *ctx, int64_t code, const struct ebt_memtrace_location **ret)
+{
+	(void)code;
+	++*(uint64_t *)ctx;
+	*ret = NULL;
+	return 0;
+}
+
+/* The writer remembers which codes have been defined, and forgets all when it has no room. */
+static void test_many_codes(void)
+{
+	uint64_t asked = 0;
+	struct ebt_memtrace_trace t = {drop_packet, count_code, &asked, 0, 0, 0};
+	void *memory = calloc(1, ebt_memtrace_writer_bytes());
+	struct ebt_memtrace_writer *w = ebt_memtrace_writer_init(memory, &t, 0, 0);
+	int err = 0;
+	for (int64_t code = 1; code <= 100000 && !err; code++) {
+		struct ebt_memtrace_event e = {.what = EBT_MEMTRACE_ALLOC,
+					       .obj = EBT_MEMTRACE_NEW_OBJ,
+					       .words = 1,
+					       .samples = 1,
+					       .frame = &code,
+					       .frames = 1};
+		err = ebt_memtrace_write(w, &e);
+	}
+	ok(!err && !ebt_memtrace_write_flush(w, 1) && asked == 100000,
+	   "of 100,000 codes each is defined once");
+
+	free(memory);
+}
+
 /* The trace as an older writer's: no domain in the heads of packets, no context before version
  * 2. */
 static size_t to_version(const struct model *m, uint16_t version, uint8_t *to)
@@ -651,6 +682,7 @@ int main(void)
 	test_lost_bucket();
 	test_round_trip();
 	test_cut();
+	test_many_codes();
 	test_versions();
 	test_many_files();
 	test_defined_twice();

@@ -52,6 +52,9 @@ static bool is_naive(const struct mem_sites *t, const struct naive *n)
 		same &= f->self.count.samples == n->self[k];
 		same &= f->total.count.samples == n->total[k];
 		same &= f->above.count.samples == n->above[k];
+		/* A line 0 is none. */
+		same &= f->positions == 1 && f->position[0].line == k &&
+			f->position[0].has_line == (k > 0);
 		for (uint32_t c = 0; c < f->callers; c++) {
 			const struct mem_function *above = &t->function[f->caller[c].function];
 			const char *name = strings_text(t->session->strings, above->name);

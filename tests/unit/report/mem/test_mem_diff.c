@@ -101,14 +101,16 @@ static void test_normalised(void)
 
 static void test_intervals(void)
 {
-	static const uint64_t before[] = {100, 100, 0}, after[] = {110, 200, 2};
+	static const uint64_t before[] = {100, 100, 0, 2, 5}, after[] = {110, 200, 2, 0, 5};
 	static const double rates[] = {0.01, 0.1};
 	static const uint64_t ten_times[] = {1000, 1000, 30};
-	struct mem_diff d = compare(MEM_PER_RUN, some, second, before, after, 3);
+	struct mem_diff d = compare(MEM_PER_RUN, some, second, before, after, 5);
 	ok(site(&d, "f0")->difference.is_noise, "110 samples after 100 are noise");
 	ok(!site(&d, "f1")->difference.is_noise, "200 are a change");
 	ok(site(&d, "f2")->difference.is_noise, "2 after none are noise");
 	ok(site(&d, "f2")->difference.value[0].high > 0, "as none have an interval, too");
+	ok(site(&d, "f3")->difference.is_noise && site(&d, "f3")->difference.value[1].high > 0,
+	   "and so are none after 2");
 	mem_diff_done(&d);
 	d = compare(MEM_PER_RUN, rates, second, before, ten_times, 3);
 	ok(site(&d, "f0")->difference.is_noise && fabs(site(&d, "f0")->difference.change.bytes) < 1,

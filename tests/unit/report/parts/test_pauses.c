@@ -76,6 +76,15 @@ static void test_cut(void)
 	pauses_orphan(&p, 3000);
 	ok(sum.cut[STAT_CUT_LATE] == 1 && sum.cut[STAT_CUT_START] == 1,
 	   "one that is cut by something else is another one");
+	const uint64_t ns[] = {500, 900, 800};
+	begin(STAT_CUT_LOSS, 5000);
+	for (int i = 0; i < 3; i++)
+		if (pauses_add(&p, ns[i], STAT_CUT_LOSS, 5000, NULL))
+			abort();
+	ok(sum.cut[STAT_CUT_LOSS] == 3 && sum.cut_max_ns == 900,
+	   "of those that are cut the longest is known");
+	pauses_orphan(&p, 600);
+	ok(sum.cut_max_ns == 900, "also behind the end of a shorter one");
 }
 
 int main(void)

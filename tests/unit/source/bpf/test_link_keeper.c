@@ -329,6 +329,26 @@ static void test_dead_keeper(void)
 	close(pipe_in);
 }
 
+/* Links that are no uprobes: what stands for them here is a pipe's end. */
+static void test_close_behind(void)
+{
+	int ends[2], status = -1;
+	if (pipe(ends))
+		exit(1);
+	pipe_in = ends[0];
+	int behind = link_keeper_close_behind(&ends[1], 1);
+	pid_t closer = only_child();
+	ok(behind >= 0 && fcntl(behind, F_GETFD) == FD_CLOEXEC && closer > 0,
+	   "another process has the tracer's links, too");
+	close(ends[1]);
+	is(got(0, false), 1, "they stand when the tracer has closed its own");
+	close(behind);
+	is(got(0, true), 2, "and go when it says so");
+	waitpid(closer, &status, 0);
+	is(status, 0, "with that process");
+	close(pipe_in);
+}
+
 int main(void)
 {
 	for (uint32_t i = 0; i < MANY; i++)
@@ -340,5 +360,6 @@ int main(void)
 	test_stopped_keeper();
 	test_dead_keeper();
 	tap_keeps(2);
+	test_close_behind();
 	return tap_done();
 }
