@@ -291,7 +291,7 @@ demo: deps ## trace a real program live and show its timeline
 
 # gcc spends most of its time on optimizing what ASan and UBSan insert. -Og and line numbers need two
 # thirds of the time of -O1, and the tests run as fast. At -Og gcc warns of variables that longjmp() may
-# clobber; at -O2 it finds none. The race test links what reads rings.
+# clobber; at -O2 it finds none. Tests of races link what reads rings, and what packs captures.
 ASAN := address,undefined
 # What readers of rings need of a session.
 PHASE_NAMES := session/canonical_phases.c session/kinds.c session/language*.c session/phases.c
@@ -300,7 +300,8 @@ sanitized: $(BPF)/ebtrace.skel.h
 	+@$(MAKE) O=$(O)/asan BPF=$(BPF) SAN=$(ASAN) CFLAGS='-Og -g1 -Wno-clobbered' $(SANITIZED)
 	@ln -sf ../libebtrace-preload.so $(O)/asan # programs that are not sanitized load it
 race:
-	+@$(MAKE) O=$(O)/tsan SAN=thread CFLAGS='-O1 -g1 -Wno-maybe-uninitialized' FOLDERS='base codec/ring $(PHASE_NAMES) proc source/ring' $(O)/tsan/tests/unit/source/ring/test_ring_race
+	+@$(MAKE) O=$(O)/tsan SAN=thread CFLAGS='-O1 -g1 -Wno-maybe-uninitialized' FOLDERS='base codec/ring codec/capture format/ebt/packer.c $(PHASE_NAMES) proc source/ring' \
+		$(addprefix $(O)/tsan/tests/unit/,source/ring/test_ring_race format/ebt/test_ebt_packer)
 # All builds at once, so that none ends on one CPU. Of lint, what is no test.
 check-programs: tests formatted cross-syntax sanitized race fuzzers cross-tests
 check: deps ## run every test

@@ -17,7 +17,7 @@ case $test in
 	export RACE_SECONDS=5 ROUNDS=few
 	;;
 "$O"/aarch64-linux-gnu/*) PART="unit on an emulated AArch64" runner=(qemu-aarch64) ;;
-"$O"/tsan/*) PART="the race under TSan" ;;
+"$O"/tsan/*) PART="races under TSan" ;;
 "$O"/*) export RACE_SECONDS=5 ;;
 tests/packages/*) PART=packages ;;
 tests/attack/*) PART=attacks ;;

@@ -3,7 +3,7 @@
 # Runs every built test under one runner: unit, command-line and live tests, what hostile programs
 # and files try, and a round on other kernels (as root). Beside them, at a lower priority, runs one pool
 # of what needs a CPU and little else: the Debian packages, the fuzzers, unit and command-line tests once
-# more with the sanitized build in $O/asan, the race test under TSan (for its full time), and what needs
+# more with the sanitized build in $O/asan, what races under TSan (the ring for its full time), and what needs
 # libc alone on another processor. Live tests that measure memory or speed, or judge how threads are
 # scheduled, run before, one at a time, with nothing beside them; so do other kernels, behind all others.
 # `tests/run.sh daily` runs the unit and command-line tests alone. The longest tests of a part begin first
@@ -104,7 +104,7 @@ pool() {
   # The same tests, by another path.
   ln -sfn "$PWD/tests/cli" "$O/asan/tests/cli" && printf "$O/asan/%s\n" "${sanitized[@]}"
   programs "$O/aarch64-linux-gnu"
-  find "$O/tsan/tests" -type f -perm -u+x -name test_ring_race
+  programs "$O/tsan"
 }
 
 # Crashes of ebtrace since the run began, as the kernel's log has them: with print-fatal-signals also those by

@@ -52,7 +52,7 @@ is "$? $(grep -c 'is not on record' "$TMP/out")" "1 70" "without a record a chec
 check
 is "$? $(grep -c FAILED "$TMP/out")" "0 0" "with it, it succeeds" || diag "$(cat "$TMP/out")"
 is "$(sed -n '/^== time/,/^$/s/.* of CPU  //p' "$TMP/out" | sort | paste -sd,)" \
-	"attacks,command line under ASan and UBSan,fuzzers,in all, on $(nproc) CPUs,live,live, one at a time,other kernels,packages,the race under TSan,unit on an emulated AArch64,unit under ASan and UBSan,unit, command line" \
+	"attacks,command line under ASan and UBSan,fuzzers,in all, on $(nproc) CPUs,live,live, one at a time,other kernels,packages,races under TSan,unit on an emulated AArch64,unit under ASan and UBSan,unit, command line" \
 	"each part has its time at the end, and its CPU time" || diag "$(sed -n '/^== time/,$p' "$TMP/out")"
 is "$(tail -n 1 "$TMP/out")" "35 tests, 35 assertions, 35 on record" "the last line has how many tests ran"
 is "$(cut -f1 "$tree/tests/ran" | sort | uniq -c | sort -rn | awk '{ print $1, $2 }' | head -3 | tr '\n' ' ')" \
