@@ -34,7 +34,7 @@ static void fill(struct session *s, struct process *p)
 	p->end = moment_at(14);
 	snprintf(p->producer, sizeof(p->producer), "the producer");
 	snprintf(p->runtime, sizeof(p->runtime), "the runtime");
-	snprintf(p->comm, sizeof(p->comm), "fifteen letters");
+	snprintf(p->comm, sizeof(p->comm), "the programming");
 	p->alloc_trace = (struct alloc_trace){.known = true,
 					      .domain = 15,
 					      .word_bits = 32,
@@ -73,7 +73,7 @@ static void test_process(void)
 	ok(c->own_release == EBT_RELEASE_OCAML_5_1 && !c->release,
 	   "the release of its runtime, and that its phases have canonical numbers");
 	ok(!strcmp(c->producer, "the producer") && !strcmp(c->runtime, "the runtime") &&
-		   !strcmp(c->comm, "fifteen letters"),
+		   !strcmp(c->comm, "the programming"),
 	   "its names");
 	ok(c->usage_known && c->user_ns == 11 && c->system_ns == 12 && c->peak_rss_known &&
 		   c->peak_rss_bytes == 13 && c->end_known && c->end_ns == 14 &&
