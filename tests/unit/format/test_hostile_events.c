@@ -12,10 +12,16 @@
 #include "format/pagetrace.h"
 #include "format/perfetto/perfetto.h"
 #include "format/text/text.h"
+#include "report/mem/flame.h"
+#include "report/mem/json.h"
+#include "report/mem/mem.h"
+#include "report/mem/timeline.h"
 #include "report/pages/map.h"
 #include "report/pages/model/map.h"
 #include "report/pages/pages.h"
 #include "report/parts/ids.h"
+#include "report/profile/profile.h"
+#include "report/spans/spans.h"
 #include "report/stat/pause_events.h"
 #include "report/stat/stat.h"
 #include "session/offcpu.h"
@@ -38,8 +44,12 @@ struct run {
 	struct pages_map map;
 	int fd;
 	uint64_t state, ts;
-	bool fibers; /* events of fibers, too */
+	bool fibers;  /* events of fibers, too */
+	bool samples; /* allocations, samples of CPU time and spans, with stacks */
+	uint32_t stack[4];
 };
+
+#define COUNT(array) (sizeof(array) / sizeof(*(array)))
 
 static uint32_t below(struct run *r, uint32_t n)
 {
@@ -120,8 +130,7 @@ static int make_pages(struct run *r)
 		o.model.from = moment_at(below(r, 1000));
 	if (below(r, 3))
 		o.model.until = moment_at(below(r, 9000));
-	return pages_new(r->session, r->fd, put[below(r, sizeof(put) / sizeof(*put))], &o,
-			 &r->sink);
+	return pages_new(r->session, r->fd, put[below(r, COUNT(put))], &o, &r->sink);
 }
 
 static int make_map(struct run *r)
@@ -159,6 +168,53 @@ static int make_text(struct run *r)
 	return text_new(r->session, r->fd, &r->sink);
 }
 
+static int make_mem(struct run *r)
+{
+	static mem_put *const put[] = {mem_summary_text,   mem_hotspots_text, mem_live_text,
+				       mem_lifetimes_text, mem_timeline_text, mem_flame_folded,
+				       mem_summary_json,   mem_hotspots_json, mem_live_json,
+				       mem_lifetimes_json, mem_timeline_json, mem_flame_svg};
+	struct mem_report_options o = {
+		.model = {.needs = MEM_FATES | MEM_TIMELINE | MEM_BANDS, .rate = 1e-3},
+		.interval_ns = below(r, 2) ? 1000 : 0,
+	};
+	if (below(r, 3))
+		o.model.until = moment_at(below(r, 9000));
+	r->samples = true;
+	return mem_new(r->session, r->fd, put[below(r, COUNT(put))], &o, &r->sink);
+}
+
+static int make_profile(struct run *r)
+{
+	static profile_put *const put[] = {profile_text, profile_json, profile_folded, profile_svg,
+					   profile_pprof};
+	static profile_put *const of_time[] = {profile_time_text, profile_time_json};
+	struct profile_options o = {
+		.time = (enum profile_time)below(r, 3),
+		.by = (enum profile_by)below(r, PROFILE_BY_SPAN + 1),
+		.min_ns = below(r, 2) ? below(r, 100) : 0,
+		.marked = below(r, 2),
+	};
+	unsigned n = below(r, COUNT(put));
+	r->samples = true;
+	return profile_new(r->session, r->fd,
+			   n < 2 && o.time != PROFILE_ON_CPU ? of_time[n] : put[n], &o, &r->sink);
+}
+
+static int make_spans(struct run *r)
+{
+	struct spans_options o = {
+		.form = (enum spans_form)below(r, SPANS_SVG + 1),
+		.fibers = below(r, 2),
+		.top = below(r, 4),
+	};
+	r->fibers = below(r, 2);
+	r->samples = true;
+	if (o.form <= SPANS_JSON && below(r, 2))
+		o.interval_ns = 1000;
+	return spans_report_new(r->session, r->fd, &o, &r->sink);
+}
+
 /* Of a program with fibers: ids that come again, payloads of any length. */
 static void make_fiber_event(struct run *r, struct ebt_event *ev)
 {
@@ -173,6 +229,19 @@ static void make_fiber_event(struct run *r, struct ebt_event *ev)
 		abort();
 }
 
+/* Whatever the event was, of one of these kinds, with a stack or without. */
+static void make_sample(struct run *r, struct ebt_event *ev)
+{
+	static const uint16_t kinds[] = {EBT_ALLOC,  EBT_ALLOC,	     EBT_PROMOTE, EBT_COLLECT,
+					 EBT_SAMPLE, EBT_SPAN_BEGIN, EBT_SPAN_END};
+	ev->kind = kinds[below(r, COUNT(kinds))];
+	ev->id = below(r, 9) ? below(r, 3) : below(r, 100);
+	if (below(r, 9))
+		ev->arg[0] = below(r, 300);
+	ev->stack = r->stack[below(r, COUNT(r->stack))];
+	stacks_hold(r->session->stacks, ev->stack);
+}
+
 static void make_event(struct run *r, struct ebt_event *ret)
 {
 	static const uint16_t kinds[] = {EBT_BEGIN,	 EBT_BEGIN,	EBT_END,
@@ -185,7 +254,7 @@ static void make_event(struct run *r, struct ebt_event *ret)
 	r->ts += below(r, 40);
 	*ret = (struct ebt_event){
 		.ts = below(r, 30) ? r->ts : any(r),
-		.kind = kinds[below(r, sizeof(kinds) / sizeof(*kinds))],
+		.kind = kinds[below(r, COUNT(kinds))],
 		.process = 1 + below(r, PROCESSES),
 		.pos = below(r, 2) ? EBT_NO_POS : any(r),
 		.domain = (uint16_t)(below(r, 5) ? below(r, 4) : any(r)),
@@ -197,6 +266,10 @@ static void make_event(struct run *r, struct ebt_event *ret)
 	ret->pid = ret->process;
 	if (r->fibers && below(r, 8)) {
 		make_fiber_event(r, ret);
+		return;
+	}
+	if (r->samples && below(r, 3)) {
+		make_sample(r, ret);
 		return;
 	}
 	struct offcpu o = {.begin_ns = ret->ts - any(r),
@@ -242,6 +315,14 @@ static int round_of(int (*make)(struct run *r), uint64_t seed)
 						eio_event_name((enum eio_event)e));
 	for (uint32_t i = 1; i <= PROCESSES; i++)
 		processes_announce(&r.session->processes, i)->page_bytes = pages[below(&r, 4)];
+	for (uint32_t i = 1; i < COUNT(r.stack); i++) {
+		uint32_t frame =
+			frames_put(r.session->frames,
+				   &(struct frame){.address = any(&r), .has_address = true});
+		r.stack[i] = stacks_push(r.session->stacks, r.stack[i - 1], frame);
+		stacks_hold(r.session->stacks, r.stack[i]);
+		frames_drop(r.session->frames, frame);
+	}
 	int err = make(&r);
 	if (!err)
 		err = pass(&r);
@@ -269,6 +350,9 @@ int main(void)
 	test("pages", make_pages);
 	test("pages map", make_map);
 	test("page trace", make_pagetrace);
+	test("mem", make_mem);
+	test("profile", make_profile);
+	test("spans", make_spans);
 	test("fibers in perfetto", make_perfetto);
 	test("fibers in chrome", make_chrome);
 	test("fibers in fxt", make_fxt);
