@@ -28,6 +28,13 @@ static void put_comments(struct pprof *out, const struct profile_view *v)
 	pprof_comment(out, text);
 }
 
+/* The format's numbers have a sign: of a forged capture it has the largest that fits. */
+static int64_t product(uint64_t a, uint64_t b)
+{
+	int64_t r;
+	return __builtin_mul_overflow(a, b, &r) ? INT64_MAX : r;
+}
+
 int profile_pprof(struct buf *b, const struct profile_view *v)
 {
 	const struct profile_model *m = v->model;
@@ -55,8 +62,8 @@ int profile_pprof(struct buf *b, const struct profile_view *v)
 		return err;
 	for (uint32_t i = 0; i < m->rows; i++) {
 		const struct profile_row *row = &m->row[i];
-		int64_t samples = (int64_t)row->samples;
-		int64_t values[] = {samples, is_time ? 0 : samples * (int64_t)m->period_ns};
+		int64_t values[] = {product(row->samples, 1),
+				    is_time ? 0 : product(row->samples, m->period_ns)};
 		const struct profile_process *p = &m->process[m->context[row->context].process];
 		pprof_sample(out, row->stack, values, m->processes > 1 ? p->pid : 0);
 	}
