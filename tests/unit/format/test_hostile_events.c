@@ -6,8 +6,10 @@
  */
 #include "codec/eio/eio.h"
 #include "format/chrome/chrome.h"
+#include "format/ebt/ebt.h"
 #include "format/ebt/trigger.h"
 #include "format/fxt/fxt.h"
+#include "format/memtrace.h"
 #include "format/ndjson/ndjson.h"
 #include "format/pagetrace.h"
 #include "format/perfetto/perfetto.h"
@@ -24,6 +26,7 @@
 #include "report/spans/spans.h"
 #include "report/stat/pause_events.h"
 #include "report/stat/stat.h"
+#include "report/top/top.h"
 #include "session/offcpu.h"
 #include "tests/random.h"
 #include "tests/tap.h"
@@ -34,10 +37,11 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#define ROUNDS	      TAP_ROUNDS(60)
-#define REPORT_ROUNDS TAP_ROUNDS(600) /* of what is quick, and has many forms */
-#define EVENTS	      400
-#define PROCESSES     3
+#define ROUNDS	       TAP_ROUNDS(60)
+#define CAPTURE_ROUNDS TAP_ROUNDS(20)  /* each takes 0.1 s */
+#define REPORT_ROUNDS  TAP_ROUNDS(300) /* of what is quick, and has many forms */
+#define EVENTS	       400
+#define PROCESSES      3
 
 struct run {
 	struct session *session;
@@ -105,12 +109,24 @@ static int make_trigger(struct run *r)
 	return trigger_new(r->session, &o, &r->sink);
 }
 
-static int make_stat(struct run *r)
+static int make_blame(struct run *r)
 {
 	struct stat_options o = {.blame = true,
 				 .longest = 3,
 				 .json = below(r, 2),
 				 .interval_ns = below(r, 2) ? 1000 : 0};
+	return stat_new(r->session, r->fd, &o, &r->sink);
+}
+
+static int make_stat(struct run *r)
+{
+	struct stat_options o = {.json = below(r, 2),
+				 .mmu = below(r, 2),
+				 .by = (enum stat_by)below(r, STAT_BY_PROCESS + 1),
+				 .top = below(r, 3),
+				 .verbose = below(r, 2),
+				 .interval_ns = below(r, 2) ? 1000 : 0};
+	o.svg = o.mmu && !o.json && below(r, 2);
 	return stat_new(r->session, r->fd, &o, &r->sink);
 }
 
@@ -145,27 +161,60 @@ static int make_pagetrace(struct run *r)
 	return pagetrace_new(r->session, r->fd, &r->sink);
 }
 
+static int make_top(struct run *r)
+{
+	struct top_options o = {.json = below(r, 2),
+				.is_live = below(r, 2),
+				.sort = (enum top_column)below(r, TOP_COLUMNS),
+				.group = (enum top_group)below(r, TOP_GROUPS),
+				.tree = below(r, 2),
+				.filter = below(r, 2) ? "" : "1",
+				.most = below(r, 3),
+				.cols = 1 + below(r, 200),
+				.utf8 = below(r, 2),
+				.step_ns = below(r, 2) ? 500 : 0};
+	return top_new(r->session, r->fd, &o, &r->sink);
+}
+
+static int make_ndjson(struct run *r)
+{
+	r->samples = true;
+	return ndjson_new(r->session, r->fd, &r->sink);
+}
+
+static int make_memtrace(struct run *r)
+{
+	r->samples = true;
+	return memtrace_new(r->session, r->fd, &r->sink);
+}
+
+static int make_ebt(struct run *r)
+{
+	r->samples = r->fibers = true;
+	return ebt_new(r->session, r->fd, &r->sink);
+}
+
 static int make_perfetto(struct run *r)
 {
-	r->fibers = true;
+	r->fibers = r->samples = true;
 	return perfetto_new(r->session, r->fd, &r->sink);
 }
 
 static int make_chrome(struct run *r)
 {
-	r->fibers = true;
+	r->fibers = r->samples = true;
 	return chrome_new(r->session, r->fd, &r->sink);
 }
 
 static int make_fxt(struct run *r)
 {
-	r->fibers = true;
+	r->fibers = r->samples = true;
 	return fxt_new(r->session, r->fd, &r->sink);
 }
 
 static int make_text(struct run *r)
 {
-	r->fibers = true;
+	r->fibers = r->samples = true;
 	return text_new(r->session, r->fd, &r->sink);
 }
 
@@ -346,7 +395,8 @@ static void test(const char *name, unsigned rounds, int (*make)(struct run *r))
 int main(void)
 {
 	test("trigger", ROUNDS, make_trigger);
-	test("stat --blame", ROUNDS, make_stat);
+	test("stat", REPORT_ROUNDS, make_stat);
+	test("stat --blame", ROUNDS, make_blame);
 	test("trace --blame", ROUNDS, make_pauses);
 	test("pages", ROUNDS, make_pages);
 	test("pages map", ROUNDS, make_map);
@@ -354,9 +404,13 @@ int main(void)
 	test("mem", REPORT_ROUNDS, make_mem);
 	test("profile", REPORT_ROUNDS, make_profile);
 	test("spans", REPORT_ROUNDS, make_spans);
-	test("fibers in perfetto", ROUNDS, make_perfetto);
-	test("fibers in chrome", ROUNDS, make_chrome);
-	test("fibers in fxt", ROUNDS, make_fxt);
-	test("fibers in text", ROUNDS, make_text);
+	test("top", REPORT_ROUNDS, make_top);
+	test("ndjson", ROUNDS, make_ndjson);
+	test("memtrace", ROUNDS, make_memtrace);
+	test("capture", CAPTURE_ROUNDS, make_ebt);
+	test("perfetto", ROUNDS, make_perfetto);
+	test("chrome", ROUNDS, make_chrome);
+	test("fxt", ROUNDS, make_fxt);
+	test("text", ROUNDS, make_text);
 	return tap_done();
 }
