@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# Every report of recordings, in text and JSON, byte for byte; GOLDEN=rewrite (make golden) writes it anew.
+# Every report of recordings and their events, in text and JSON, byte for byte; GOLDEN=rewrite (make golden) writes it anew.
 # Other tests know what is right; this one sees what changes.
 . tests/lib.sh
 need_command xz
@@ -108,6 +108,10 @@ group top top <<'END'
 --json ocaml-blame.ebt
 --json --sort gc forks.ebt
 END
+for f in blame forks memtrace pages pagetrace probes trigger wrapped; do
+	printf '%s\n' "$f.ebt" "-f ndjson $f.ebt" "-f chrome $f.ebt" >lines
+	group "trace-$f" trace -q <lines
+done
 group info info <<'END'
 blame.ebt forks.ebt memtrace.ebt minigc-stacks.ebt ocaml-5.3.ebt pages.ebt pagetrace.ebt probes.ebt trigger.ebt
 --json blame.ebt forks.ebt memtrace.ebt ocaml-5.4.ebt pagetrace.ebt wrapped.ebt
