@@ -14,7 +14,6 @@
 # as all tests do.
 use strict;
 use warnings;
-use Cwd qw(getcwd);
 use File::Basename qw(dirname);
 use File::Temp qw(tempdir);
 use FindBin;
@@ -100,12 +99,13 @@ sub make { return quietly("make -s -j$cpus @_") }
 sub build {
 	my @sanitized = grep { m{^$O/asan/} } @_;
 	my @plain = grep { !m{^($O/asan|tests)/} } @_;
-	return make(@plain) && (!@sanitized || make('sanitized', "SANITIZED='@sanitized'"));
+	return (!@plain || make(@plain)) && (!@sanitized || make('sanitized', "SANITIZED='@sanitized'"));
 }
 
+# An older copy gets what has changed since.
 sub copy_tree {
-	return if -d $tree;
-	system("cp -a . '$tree'") == 0 or die "$tree: cannot copy the checkout\n";
+	my $copy = -d $tree ? "git ls-files -z | xargs -0 cp -pu --parents -t" : "cp -a .";
+	system("$copy '$tree'") == 0 or die "$tree: cannot copy the checkout\n";
 	make('tests sanitized') or die "$tree/mutants.log: the copy cannot be built\n";
 }
 
@@ -141,36 +141,32 @@ sub failing {
 	return;
 }
 
-sub with_rank {
-	my %rank;
-	my $at = 0;
+sub shortest_first {
+	my (%rank, $at);
 	chomp(my @longest = lines_of('tests/longest'));
-	$rank{$_} = --$at - 1000 for reverse @longest;
-	return sort { ($rank{$b} // 0) <=> ($rank{$a} // 0) } @_;
+	$rank{$_} = ++$at for reverse @longest;
+	return sort { ($rank{$a} // 0) <=> ($rank{$b} // 0) } @_;
 }
 
-# Runs what should notice: the name of a test, undef, or '' if there is nothing to notice.
+# Runs what should notice the change in a file: the name of a test; undef: none does.
 sub noticed_by {
 	my ($file) = @_;
-	my $object = "$O/" . ($file =~ s{\.c$}{.o}r);
-	make($object) or return '';
-	quietly("objcopy -g $object mutants.o && cmp -s mutants.o mutants.was") and return '';
 	if ($tests) {
 		my @wanted = split ' ', $tests;
-		build('all', @wanted) or return 'the build';
+		build('all', @wanted) or die "$tree/mutants.log: cannot be built\n";
 		return failing(@wanted);
 	}
 	my @units = units_of($file);
 	my @programs = map { ("$O/$_", "$O/asan/$_") } @units;
-	build(@programs) or return 'the build';
+	build(@programs) or die "$tree/mutants.log: cannot be built\n";
 	my $test = failing(@programs);
 	return $test if defined $test || $units;
-	make('tests') or return 'the build';
+	build('tests') or die "$tree/mutants.log: cannot be built\n";
 	chomp(my @all = `find $O/tests/unit -type f -perm -u+x -name 'test_*'`);
 	my %ran = map { $_ => 1 } @programs;
-	return failing(with_rank(grep { !$ran{$_} } @all)) //
-		failing(with_rank(grep { !m{/0[0-4]-} } glob 'tests/cli/*.t')) //
-		failing(with_rank(glob 'tests/live/*.t tests/attack/*.t'));
+	return failing(shortest_first(grep { !$ran{$_} } @all)) //
+		failing(shortest_first(grep { !m{/0[0-4]-} } glob 'tests/cli/*.t')) //
+		failing(shortest_first(glob 'tests/live/*.t tests/attack/*.t'));
 }
 
 my %wanted = map { /^(\d+)-(\d+)$/ ? map { $_ => 1 } $1 .. $2 : ($_ => 1) } split /,/, $only;
@@ -190,22 +186,24 @@ for my $number (1 .. @drawn) {
 	my $object = "$O/" . ($file =~ s{\.c$}{.o}r);
 	make($object) && quietly("objcopy -g $object mutants.was") or die "$tree/mutants.log: $object cannot be built\n";
 	my $write = sub {
+		$lines[$line] = "$_[0]\n";
 		open my $f, '>', "$tree/$file" or die "$tree/$file: $!\n";
 		print $f @lines;
 		close $f or die "$tree/$file: $!\n";
 	};
-	$lines[$line] = "$m->{new}\n";
-	$write->();
-	my $test = noticed_by($file);
-	$lines[$line] = "$m->{old}\n";
-	$write->();
-	if (defined $test && $test eq '') {
+	$write->($m->{new});
+	if (!make($object) || quietly("objcopy -g $object mutants.o && cmp -s mutants.o mutants.was")) {
 		print "is no other program\n";
-		next;
+	} else {
+		my $test = eval { noticed_by($file) };
+		my $why = $@;
+		$write->($m->{old});
+		die $why if $why;
+		$counted++;
+		$noticed++ if defined $test;
+		print defined $test ? "noticed by $test\n" : "NOT NOTICED\n";
 	}
-	$counted++;
-	$noticed++ if defined $test;
-	print defined $test ? "noticed by $test\n" : "NOT NOTICED\n";
+	$write->($m->{old});
 }
 printf "%d of %d noticed\n", $noticed, $counted unless $draw;
 exit($noticed < $counted);
