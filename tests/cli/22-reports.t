@@ -4,7 +4,7 @@
 # Other tests know what is right; this one sees what changes.
 . tests/lib.sh
 need_command xz
-golden=$PWD/tests/golden/reports captures=$PWD/tests/data/capture samples=$PWD/tests/data/profile
+golden=$PWD/tests/golden/reports
 ebt=$(realpath "$O/ebtrace")
 mkdir -p "$golden"
 for f in memtrace/{single,multidomain,fork} pagetrace/gc-p2-go122; do
@@ -12,7 +12,7 @@ for f in memtrace/{single,multidomain,fork} pagetrace/gc-p2-go122; do
 	[ "${f%%/*}" = memtrace ] || suffix=.pt
 	xz -dc "tests/data/$f$suffix.xz" >"$TMP/${f##*/}$suffix"
 done
-cp "$captures"/*.ebt "$samples"/*.ebt "$TMP"
+cp tests/data/{capture,profile}/*.ebt "$TMP"
 cd "$TMP" || exit 1
 export TZ=UTC
 # group NAME ARGS... reads lines of further arguments. The output of each comes behind its command; of a long one the
@@ -81,13 +81,23 @@ ocaml-blame.ebt
 --json ocaml-blame.ebt
 END
 group spans spans <<'END'
+laps-new.ebt
+ocaml-mixed.ebt
+ocaml-fibers.ebt
 --json laps-old.ebt
+--json laps-new.ebt
+--fibers ocaml-fibers.ebt
 --fibers --json ocaml-fibers.ebt
 -f folded laps-new.ebt
 --by program laps-old.ebt
 --interval 200ms laps-new.ebt
 END
 group profile profile <<'END'
+laps-new.ebt
+ocaml-mixed.ebt
+ocaml-fibers.ebt
+--json laps-new.ebt
+diff laps-old.ebt laps-new.ebt
 --json ocaml-fibers.ebt
 --by thread ocaml-mixed.ebt
 --by domain --top 3 ocaml-mixed.ebt

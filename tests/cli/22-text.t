@@ -20,24 +20,6 @@ golden c-user-min.txt "long spans alone" --min-duration 100us -e begin -e end < 
 golden damaged.txt "damage at its place" < <(fixture corrupt/zero-length-event)
 golden c-user.ndjson "the same as NDJSON" -f ndjson < <(fixture 5.3.0/c-user)
 
-# Reports of samples and spans, of recordings that have all that they show.
-report() { # NAME ARGS...
-	local name=$1
-	shift
-	"$O/ebtrace" "$@" >"$TMP/out" 2>&1
-	[ "${GOLDEN:-}" = rewrite ] && cp "$TMP/out" "tests/golden/$name"
-	same_file "$TMP/out" "tests/golden/$name" "the report is as it was: $*"
-}
-samples=tests/data/profile
-for f in laps-new ocaml-mixed ocaml-fibers; do
-	report "profile-$f.txt" profile "$samples/$f.ebt"
-	report "spans-$f.txt" spans "$samples/$f.ebt"
-done
-report profile-laps.json profile --json "$samples/laps-new.ebt"
-report spans-laps.json spans --json "$samples/laps-new.ebt"
-report profile-laps-diff.txt profile diff "$samples/laps-old.ebt" "$samples/laps-new.ebt"
-report spans-fibers.txt spans --fibers "$samples/ocaml-fibers.ebt"
-
 # Columns: what is under one another in every line begins at the same place.
 awk '/^\[/ && substr($0, 17, 1) != " " { exit 1 }' tests/golden/c-user.txt
 ok $? "the columns are aligned"

@@ -7,24 +7,14 @@
 
 #include "tests/tap.h"
 #include "tests/unit/eio_fixture.h"
+#include "tests/unit/said.h"
 #include <inttypes.h>
 #include <malloc.h>
 
 static struct eio_feed feed;
 static struct fibers *fibers;
-static char seen[8192];
 static uint64_t first_ts;
 static unsigned arrows_drawn = 1;
-
-static void say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
-static void say(const char *fmt, ...)
-{
-	va_list ap;
-	size_t at = strlen(seen);
-	va_start(ap, fmt);
-	vsnprintf(seen + at, sizeof(seen) - at, fmt, ap);
-	va_end(ap);
-}
 
 static const char *text_of(uint32_t id)
 {
@@ -112,7 +102,7 @@ static void begin(const struct fibers_visitor *v)
 	eio_begin(&feed);
 	feed.push = push;
 	first_ts = feed.ts;
-	*seen = 0;
+	*said = 0;
 	if (fibers_new(feed.session, v, NULL, &fibers))
 		abort();
 }
@@ -122,7 +112,7 @@ static void end(const char *want, const char *name)
 {
 	ok(!feed.err && !fibers_end(fibers, feed.ts) && !fibers_count(fibers),
 	   "%s: all is processed, and no fiber is left", name);
-	is_str(seen, want, name);
+	is_str(said, want, name);
 	fibers_free(fibers);
 	session_free(feed.session);
 }
@@ -416,9 +406,9 @@ static void test_text_users(void)
 		eio_span(&feed, name);
 		eio_unit(&feed, EIO_EXIT_SPAN);
 	}
-	ok(strspn(seen, "0 ") == strlen(seen) && strlen(seen) == 2000,
+	ok(strspn(said, "0 ") == strlen(said) && strlen(said) == 2000,
 	   "a text that has the id of one that is gone has not its number");
-	seen[0] = 0;
+	said[0] = 0;
 	end("", "a thousand texts");
 }
 

@@ -329,7 +329,7 @@ static void test_dead_keeper(void)
 	close(pipe_in);
 }
 
-/* Links that are no uprobes: what stands for them here is a pipe's end. */
+/* Links of another kind than uprobes. In this test each is the end of a pipe. */
 static void test_close_behind(void)
 {
 	int ends[2], status = -1;

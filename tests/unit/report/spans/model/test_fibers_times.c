@@ -6,12 +6,12 @@
 #include "tests/random.h"
 #include "tests/tap.h"
 #include "tests/unit/eio_fixture.h"
+#include "tests/unit/said.h"
 #include <inttypes.h>
 #include <malloc.h>
 
 static struct eio_feed feed;
 static struct fibers_times *model;
-static char seen[8192];
 static uint64_t first_ts;
 static size_t reported, unbalanced;
 
@@ -19,16 +19,6 @@ static int push(void *ctx, const struct ebt_event *ev)
 {
 	(void)ctx;
 	return fibers_times_event(model, ev);
-}
-
-static void say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
-static void say(const char *fmt, ...)
-{
-	va_list ap;
-	size_t at = strlen(seen);
-	va_start(ap, fmt);
-	vsnprintf(seen + at, sizeof(seen) - at, fmt, ap);
-	va_end(ap);
 }
 
 static int print(void *ctx, const struct fiber_times *t)
@@ -64,7 +54,7 @@ static void begin(fibers_times_fn *fn)
 	eio_begin(&feed);
 	feed.push = push;
 	first_ts = feed.ts;
-	*seen = 0;
+	*said = 0;
 	reported = unbalanced = 0;
 	if (fibers_times_new(feed.session, fn, NULL, &model))
 		abort();
@@ -97,15 +87,15 @@ static void test_sums(void)
 	eio_suspend(&feed, "readv");
 	eio_run(&feed, 3); /* 115 */
 	eio_int(&feed, EIO_EXIT_FIBER, 3);
-	is_str(seen, "3 d3 request 4-116/0 run 5x3 ready 2 wait 105 readv=105x2\n",
+	is_str(said, "3 d3 request 4-116/0 run 5x3 ready 2 wait 105 readv=105x2\n",
 	       "a fiber that has ended has its sums, by its outermost span");
-	*seen = 0;
+	*said = 0;
 	is(fibers_times_snapshot(model, feed.ts + 9, print, NULL), 0, "a snapshot is made");
-	is_str(seen, "1 d3 server 0-126/4 run 5x2 ready 5 wait 116 =116x1\n",
+	is_str(said, "1 d3 server 0-126/4 run 5x2 ready 5 wait 116 =116x1\n",
 	       "an open fiber has its open interval, up to now");
-	*seen = 0;
+	*said = 0;
 	end();
-	is_str(seen, "1 d3 server 0-117/4 run 5x2 ready 5 wait 107 =107x1\n",
+	is_str(said, "1 d3 server 0-117/4 run 5x2 ready 5 wait 107 =107x1\n",
 	       "which a snapshot does not change; at the end it is reported");
 }
 
@@ -120,7 +110,7 @@ static void test_operations(void)
 	}
 	is(fibers_times_snapshot(model, feed.ts, print, NULL), 0, "a snapshot is made");
 	end();
-	is_str(seen,
+	is_str(said,
 	       "1 d0 - 0-24/4 run 12x12 ready 0 wait 12 op0=1x1 op1=1x1 op2=1x1 op3=1x1 op4=1x1 "
 	       "op5=1x1 op6=1x1 op7=1x1 others=4x4\n"
 	       "1 d0 - 0-24/4 run 12x12 ready 0 wait 12 op0=1x1 op1=1x1 op2=1x1 op3=1x1 op4=1x1 "

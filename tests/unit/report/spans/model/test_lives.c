@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The lives of fibers in place of spans: what each was made of, and those whose begin or end was
- * not seen. Times are in nanoseconds. */
+/* Reports of the lives of fibers: their parts, and lives that began before the run. Times are in
+ * nanoseconds. */
 #include "report/spans/model/spans.h"
 
 #include "tests/tap.h"
 #include "tests/unit/eio_fixture.h"
+#include "tests/unit/said.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 
 static struct eio_feed feed;
 static struct span_model *model;
-static char shown[1024];
 
 static int push(void *ctx, const struct ebt_event *ev)
 {
@@ -28,16 +28,6 @@ static void begin(void)
 		abort();
 }
 
-static void say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
-static void say(const char *fmt, ...)
-{
-	va_list ap;
-	size_t at = strlen(shown);
-	va_start(ap, fmt);
-	vsnprintf(shown + at, sizeof(shown) - at, fmt, ap);
-	va_end(ap);
-}
-
 /* "NAME COUNT of NS: PART NS ... CUT=COUNT ..." of each name. */
 static const char *end(void)
 {
@@ -47,7 +37,7 @@ static const char *end(void)
 #undef X
 	};
 	struct span_result r;
-	*shown = 0;
+	*said = 0;
 	if (feed.err || span_model_end(model, feed.ts) || span_model_result(model, &r))
 		say("an error");
 	else {
@@ -68,11 +58,11 @@ static const char *end(void)
 	}
 	span_model_free(model);
 	session_free(feed.session);
-	return shown;
+	return said;
 }
 
-/* A fiber of this name waits to run for 3 ns, then for "read" for 12, and ends. The fiber 0, whose
- * creation was not seen, runs before each. */
+/* A fiber with this name waits 3 ns until it runs, is suspended in "read" for 12 ns, and ends. Fiber
+ * 0 runs before it; no event says when that was created. */
 static void live(int64_t id, const char *name)
 {
 	eio_create(&feed, id, 0);

@@ -10,6 +10,7 @@
 #include "tests/random.h"
 #include "tests/tap.h"
 #include "tests/unit/processes_fixture.h"
+#include "tests/unit/said.h"
 
 #include <inttypes.h>
 #include <malloc.h>
@@ -25,7 +26,6 @@ enum { A = 1, B, C, FIBER, ENTER, EXIT, SUSPEND };
 
 static struct session *session;
 static struct span_model *model;
-static char shown[4096];
 
 static void begin_with(const char *const *globs, unsigned count)
 {
@@ -114,16 +114,6 @@ static void lose(uint64_t since, uint64_t us, uint16_t domain, uint16_t flags)
 		abort();
 }
 
-static void say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
-static void say(const char *fmt, ...)
-{
-	va_list ap;
-	size_t at = strlen(shown);
-	va_start(ap, fmt);
-	vsnprintf(shown + at, sizeof(shown) - at, fmt, ap);
-	va_end(ap);
-}
-
 static bool balanced;
 
 static void show_name(const struct span_result *r, struct span_name *n)
@@ -153,7 +143,7 @@ static void show_name(const struct span_result *r, struct span_name *n)
 static const char *end(uint64_t us)
 {
 	struct span_result r;
-	*shown = 0;
+	*said = 0;
 	balanced = true;
 	if (span_model_end(model, us * US) || span_model_result(model, &r))
 		abort();
@@ -170,7 +160,7 @@ static const char *end(uint64_t us)
 	span_result_done(&r);
 	span_model_free(model);
 	session_free(session);
-	return shown;
+	return said;
 }
 
 static void test_parts(void)
@@ -362,8 +352,7 @@ static void test_random(void)
 	}
 	end(us);
 	ok(balanced, "whatever comes, parts add up");
-	ok(strstr(shown, "running") && strstr(shown, "collected") &&
-		   strstr(shown, "across_threads"),
+	ok(strstr(said, "running") && strstr(said, "collected") && strstr(said, "across_threads"),
 	   "there were all kinds of them");
 }
 
@@ -381,7 +370,7 @@ static uint32_t stack_of(uint64_t address)
 static void show_blocks(void)
 {
 	struct span_result r;
-	*shown = 0;
+	*said = 0;
 	if (span_model_result(model, &r))
 		abort();
 	for (uint32_t i = 0; i < r.slow_count; i++) {
@@ -415,7 +404,7 @@ static void test_blocks(void)
 	if (span_model_end(model, 900001000ull * US))
 		abort();
 	show_blocks();
-	is_str(shown, "7 at 12001\n7 at 11997\n7 at 11993\n",
+	is_str(said, "7 at 12001\n7 at 11997\n7 at 11993\n",
 	       "a slow span has the stack of its longest block, not of a wait for a CPU");
 	if (span_model_forget(model, 1))
 		abort();
@@ -456,7 +445,7 @@ static void test_many(void)
 	size_t bytes = mallinfo2().uordblks - before;
 	ok(bytes < 64u << 20, "100,000 open spans take less than 64 MiB: %zu bytes", bytes);
 	end(0);
-	ok(strstr(shown, "not_followed=") != NULL, "more are counted as not followed");
+	ok(strstr(said, "not_followed=") != NULL, "more are counted as not followed");
 }
 
 static void begin_fibers(void)
@@ -575,7 +564,7 @@ static void test_fiber_blocks(void)
 	if (span_model_end(model, 100 * US))
 		abort();
 	show_blocks();
-	is_str(shown, "7 at 2\n7 at 2\n", "the longest block of a span may be one of a span in it");
+	is_str(said, "7 at 2\n7 at 2\n", "the longest block of a span may be one of a span in it");
 	if (span_model_forget(model, 1))
 		abort();
 	stacks_free_unheld(session->stacks);
