@@ -61,8 +61,8 @@ static const char *end(void)
 	return said;
 }
 
-/* A fiber with this name waits 3 ns until it runs, is suspended in "read" for 12 ns, and ends. Fiber
- * 0 runs before it; no event says when that was created. */
+/* A fiber with this name waits 3 ns until it runs, is suspended in "read" for 12 ns, and ends.
+ * Fiber 0 runs before it; no event says when that was created. */
 static void live(int64_t id, const char *name)
 {
 	eio_create(&feed, id, 0);
