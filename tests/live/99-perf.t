@@ -10,7 +10,7 @@ need_command perl
 need_command perf
 ebt=$O/ebtrace
 # An emulated CPU takes time between perf's program and ours, and to make the probes of a program that is held meanwhile.
-near_us=$((3 * SLOWNESS * SLOWNESS)) near_percent=$((SLOWNESS > 1 ? 10 : 1)) many=$((SLOWNESS > 1 ? 20 : 30))
+near_us=$((10 * SLOWNESS * SLOWNESS)) near_percent=$((SLOWNESS > 1 ? 10 : 1)) many=$((SLOWNESS > 1 ? 20 : 30))
 
 # ---- off the CPU: each interval of each thread ----
 
@@ -32,7 +32,8 @@ jq -r 'select(.kind == "offcpu") | "\(.tid) \(.ts) \(.duration_ns)"' "$TMP/run.n
 # Prints "THREAD intervals sum_us intervals_of_perf sum_us_of_perf unmatched" of each thread, of the
 # time that both have seen: intervals match if they end at the same time, within what perf rounds.
 # A row of perf is written when the thread leaves its CPU, and has the wait before that and the run:
-# so that of a thread's last wait may be missing.
+# so that of a thread's last wait may be missing. Its first one may have begun before profile did,
+# and perf has those of its exit, too.
 perl - "$TMP/timehist" "$TMP/ours" "$near_us" >"$TMP/compared" 2>"$TMP/unmatched" <<'END'
 my (%perf, %ours);
 my $near = $ARGV[2];
@@ -51,8 +52,9 @@ for my $tid (sort keys %ours) {
 	my @b = sort { $a->[0] <=> $b->[0] } @{$perf{$tid} // []};
 	next unless @b;
 	my $to = $b[-1][0] + $near;
+	shift @a;
 	@a = grep { $_->[0] <= $to } @a;
-	@b = grep { @a && $_->[0] > $a[0][0] - $near } @b;
+	@b = grep { @a && $_->[0] > $a[0][0] - $near && $_->[0] < $a[-1][0] + $near } @b;
 	my ($sum_a, $sum_b, $unmatched, $i) = (0, 0, 0, 0);
 	$sum_a += $_->[1] for @a;
 	$sum_b += $_->[1] for @b;
