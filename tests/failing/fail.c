@@ -101,9 +101,10 @@ static bool runs;	    /* main of the program does */
 static unsigned used, live; /* of them, with freed ones and without */
 static char gone;
 
+/* Neighbours have neighbouring places: each run touches few pages of the table. */
 static unsigned place_of(const void *p)
 {
-	return (unsigned)(((uintptr_t)p >> 4) * 0x9e3779b97f4a7c15ull >> 44) % BLOCKS;
+	return (unsigned)((uintptr_t)p >> 4) % BLOCKS;
 }
 
 static void *remember(void *p, const void *caller)
