@@ -18,6 +18,7 @@ struct memtrace_body {
 	/* Called with each event, if not NULL. */
 	void (*on_event)(void *ctx, struct ebt_memtrace_reader *r, struct ebt_memtrace_event *e);
 	void *ctx;
+	const uint16_t *domain; /* whose events alone are read; NULL: all */
 	volatile uint64_t used;
 	size_t events, frames;
 	ssize_t end; /* what the last read returned */
@@ -47,6 +48,8 @@ __attribute__((unused)) static void memtrace_body(struct memtrace_body *b, const
 	struct ebt_memtrace_event ev[MEMTRACE_BODY_BATCH];
 	if (ebt_memtrace_reader_new(flags, &b->reader))
 		abort();
+	if (b->domain)
+		ebt_memtrace_select(b->reader, *b->domain);
 	while ((b->end = ebt_memtrace_read(b->reader, ev, MEMTRACE_BODY_BATCH))) {
 		if (b->end < 0 && b->end != -EAGAIN)
 			return;

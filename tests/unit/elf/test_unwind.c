@@ -14,16 +14,19 @@
 #define OTHER	  0x3000u /* another stack */
 
 static uint64_t stack[WORDS];
+static unsigned innermost; /* addresses that code was asked of as the innermost one */
 
 static bool is_valid(void *ctx, uint64_t address, bool is_innermost)
 {
-	(void)ctx, (void)is_innermost;
+	(void)ctx;
+	innermost += is_innermost;
 	return address >= OF_FP && address < OF_START + 0x100;
 }
 
 static struct unwind_rule rule(void *ctx, uint64_t address, bool is_innermost)
 {
-	(void)ctx, (void)is_innermost;
+	(void)ctx;
+	innermost += is_innermost;
 	uint8_t kind = address >= OF_START  ? UNWIND_OUTERMOST
 		       : address >= OF_NONE ? UNWIND_OTHERWISE
 					    : UNWIND_UNKNOWN;
@@ -58,6 +61,7 @@ static size_t walk(const struct unwind_image *image, size_t cap, uint64_t *ret,
 		   enum unwind_end *ret_end)
 {
 	ret[cap] = 42;
+	innermost = 0;
 	return unwind(image, &code, ret, cap, ret_end);
 }
 
@@ -104,6 +108,11 @@ int main(void)
 	ok(walk(&image, 15, got, &end) == 6 && end == UNWIND_WHOLE && got[0] == OF_FP + 0x50 &&
 		   got[1] == OF_FP && got[5] == OF_START,
 	   "a stack of frame pointers is walked to the start");
+	is(innermost, 2, "only the first address is looked up as the innermost one");
+	image.returns = true;
+	walk(&image, 15, got, &end);
+	is(innermost, 0, "none, where that is a return address");
+	image.returns = false;
 	for (size_t cap = 0; cap < 6; cap++)
 		ok(walk(&image, cap, got, &end) == cap && end == UNWIND_CUT && got[cap] == 42,
 		   "with room for %zu the innermost are written", cap);

@@ -148,6 +148,25 @@ static void test_round_trip(void)
 	model_done(m);
 }
 
+static void test_selected(void)
+{
+	struct model *m = model_new(11, 2500, MODEL_DEPTH / 4, 3);
+	size_t events = 0, wrong = 0;
+	for (uint16_t domain = 0; domain < 5; domain++) {
+		struct check c = {.m = m};
+		struct memtrace_body b = {.on_event = check_event, .ctx = &c, .domain = &domain};
+		memtrace_body(&b, m->trace, m->bytes, 10000, 0);
+		ebt_memtrace_reader_free(b.reader);
+		for (uint16_t d = 0; d < 5; d++)
+			wrong += c.next[d] > 0 && d != domain;
+		wrong += c.wrong + c.damages;
+		events += c.events;
+	}
+	is(wrong, 0, "one domain's events are read alone");
+	is(events, m->events, "those of three domains are all");
+	model_done(m);
+}
+
 static int drop_packet(void *ctx, const void *packet, size_t bytes)
 {
 	(void)ctx;
@@ -681,6 +700,7 @@ int main(void)
 	test_overlong_backtrace();
 	test_lost_bucket();
 	test_round_trip();
+	test_selected();
 	test_cut();
 	test_many_codes();
 	test_versions();

@@ -284,8 +284,11 @@ static void test_names(void)
 {
 	const struct process_start start = {.boot_ns = 1000000000, .known = true};
 	struct traced *t;
-	struct process_event e = {
-		.kind = PROCESS_BORN, .pid = getpid(), .by_bpf = true, .comm = "parent"};
+	struct process_event e = {.kind = PROCESS_BORN,
+				  .pid = getpid(),
+				  .parent = getppid(),
+				  .by_bpf = true,
+				  .comm = "parent"};
 	struct process_event exec = {
 		.kind = PROCESS_EXECED, .pid = getpid(), .ts = now_ns(), .comm = "next"};
 	uint32_t begun;
@@ -295,6 +298,8 @@ static void test_names(void)
 	struct traced_process *p = traced_find(t, getpid());
 	is(p->process, begun, "a child that is reported with its name is the one that was begun");
 	is_str(p->usage.forked_as, "parent", "it has its parent's name");
+	is(processes_at(&engine.session->processes, begun)->parent_pid, getppid(),
+	   "and is known to be its child");
 	is_str(p->usage.comm, "", "and none of its own");
 	ok(!traced_report(t, &exec), "it calls exec");
 	is_str(p->usage.comm, "next", "then it has the name that is reported");

@@ -149,6 +149,23 @@ static void test_left(void)
 	forged_done(&r);
 }
 
+/* A file that one look found at rest is only compared at the next ones. */
+static void test_rest(void)
+{
+	struct forged r;
+	forge(&r);
+	look(&r, 0, 300, 5000);
+	is(r.file->looked_ns, 0, "a look that finds words finds no ring at rest");
+	look(&r, 0, 300, 6000);
+	is(r.file->looked_ns, 6000, "the next one does");
+	look(&r, 0, 300, 7000);
+	ok(r.file->looked_ns == 6000 && r.file->safe_ns == 6000 && r.file->update_ns == 7000,
+	   "then a ring that is still has nothing that is older than the look before");
+	look(&r, 0, 420, 8000);
+	ok(!r.file->looked_ns && r.file->rings[0].tail == 420, "until it has words again");
+	forged_done(&r);
+}
+
 /* Holes that wait to be decoded need memory of the budget, as do words. */
 static void test_budget(void)
 {
@@ -171,6 +188,7 @@ int main(void)
 	test_losses();
 	test_damages();
 	test_left();
+	test_rest();
 	test_budget();
 	return tap_done();
 }
