@@ -261,7 +261,13 @@ $(O)/failing/ebtrace: $(call obj,$(CMD_SRC)) $(O)/tests/failing/fail.o $(O)/libu
 	$(say) LD $@
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(LDFLAGS) $^ $(CMD_LIBS) $(LIBS) -o $@
-MADE_UP := $(addprefix $(O)/,failing/ebtrace kinds/ebtrace kinds/write_kinds languages/ebtrace languages/write_moth)
+# The program for many runs.
+$(O)/freeze/ebtrace: LDFLAGS += -Wl,--wrap=main
+$(O)/freeze/ebtrace: $(call obj,$(CMD_SRC)) $(O)/tests/freeze/serve.o $(O)/libuser.a
+	$(say) LD $@
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(LDFLAGS) $^ $(CMD_LIBS) $(LIBS) -o $@
+MADE_UP := $(addprefix $(O)/,failing/ebtrace freeze/ebtrace kinds/ebtrace kinds/write_kinds languages/ebtrace languages/write_moth)
 
 tests: all man $(UNIT) $(PROGS) $(ATTACKS) $(MADE_UP) ## build the test programs
 

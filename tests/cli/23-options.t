@@ -229,6 +229,12 @@ for suffix in json chrome; do
 	ebt -q -o "$TMP/out.$suffix" "$user" && [ "$(jq -r '.[0].ph' "$TMP/out.$suffix")" = M ]
 	ok $? "-o FILE.$suffix is Chrome's trace format"
 done
+capture=tests/data/capture
+for form in "htm html pages:$capture/pages.ebt" "pprof pprof profile:tests/data/profile/laps-new.ebt" "pb.gz pprof mem:$capture/memtrace.ebt"; do
+	IFS=' :' read -r suffix format command file <<<"$form"
+	"$O/ebtrace" "$command" -q -o "$TMP/out.$suffix" "$file" && "$O/ebtrace" "$command" -q -f "$format" "$file" >"$TMP/want"
+	same_file "$TMP/out.$suffix" "$TMP/want" "$command -o FILE.$suffix is $format"
+done
 ebt -q -o "$TMP/out.txt" "$user" && tail -1 "$TMP/out.txt" | grep -q '^# 253 events, 0 lost'
 ok $? "-o FILE.txt is text"
 ebt -q -f text -o "$TMP/out.ndjson" "$user" && tail -1 "$TMP/out.ndjson" | grep -q '^# 253 events'

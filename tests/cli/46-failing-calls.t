@@ -13,7 +13,7 @@ done
 
 silent() { # ARGS...: what is silent, by its callers
 	local status frames
-	"$O/failing/ebtrace" "$@" >"$TMP/out" 2>"$TMP/err" && return
+	LD_BIND_NOW=1 "$O/failing/ebtrace" "$@" >"$TMP/out" 2>"$TMP/err" && return
 	diag "$(tail -1 "$TMP/out")" "$(cat "$TMP/err")"
 	grep '^status' "$TMP/out" | head -5 | while read -r _ status frames; do
 		# shellcheck disable=SC2086

@@ -7,7 +7,7 @@
 # command alone: the table of options is one for all.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
-E=$(realpath "${O:-build}/ebtrace")
+E=$(realpath "${O:-build}/freeze/ebtrace")
 data=$PWD/tests/data
 part=${1:-outputs}
 keep=${FREEZE_KEEP:-}
@@ -17,6 +17,15 @@ cd "$dir" || exit 1
 export TZ=UTC LC_ALL=C.UTF-8 COLUMNS=80 TERM=dumb
 unset DEBUGINFOD_URLS EBTRACE_DIR OCAML_RUNTIME_EVENTS_DIR XDG_CACHE_HOME
 mkdir runs
+
+# One process has all runs: serve.c. What it links is linked once.
+coproc SERVE { LD_BIND_NOW=1 exec "$E"; }
+server=$SERVE_PID
+# run FILE ARGS...: one run, whose status is in $status.
+run() {
+	printf '%s\0' "$1" $(($# - 1)) "${@:2}" >&"${SERVE[1]}"
+	read -r status <&"${SERVE[0]}" || exit 1
+}
 
 n=0
 names=()
@@ -29,11 +38,11 @@ ended() {
 }
 # frozen NAME ARGS...: one run.
 frozen() {
-	local f=runs/$n
+	local f=runs/$n status
 	names[n]=$1
 	n=$((n + 1))
-	"$E" "${@:2}" >$f 2>err </dev/null
-	ended $? >>$f
+	run $f "${@:2}"
+	ended "$status" >>$f
 }
 # several NAME: begins a run that is made of more.
 several() {
@@ -42,9 +51,10 @@ several() {
 	n=$((n + 1))
 }
 more() {
-	printf '$ %s\n' "$*" >>runs/$((n - 1))
-	"$E" "$@" >>runs/$((n - 1)) 2>err </dev/null
-	ended $? >>runs/$((n - 1))
+	local f=runs/$((n - 1)) status
+	printf '$ %s\n' "$*" >>$f
+	run $f "$@"
+	ended "$status" >>$f
 }
 
 formats="text ndjson perfetto chrome fxt ebt memtrace pagetrace"
@@ -321,6 +331,8 @@ outputs | quick) outputs ;;
 refusals | some-refusals) refusals ;;
 *) echo "outputs, quick, refusals or some-refusals?" >&2; exit 2 ;;
 esac
+exec {SERVE[1]}>&-
+wait "$server" || exit 1
 (cd runs && seq 0 $((n - 1)) | xargs sha256sum) | cut -c1-64 >hashes
 printf '%s\n' "${names[@]}" | paste hashes -
 if [ "$keep" ]; then

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The domains of a trace that is written: live programs may report any. */
+/* Domains and processes of a trace that is written: live programs may report any. */
 #include "format/memtrace.h"
 
 #include <ebtrace/memtrace.h>
@@ -152,11 +152,41 @@ static void test_stacks(void)
 	is(end(&domains), 1001, "and all of these are written");
 }
 
+static unsigned said;
+
+__attribute__((format(printf, 3, 0))) static void count_line(void *ctx, enum log_level level,
+							     const char *fmt, va_list ap)
+{
+	(void)ctx;
+	(void)level;
+	(void)ap;
+	said += strstr(fmt, "a memtrace trace holds one process") != NULL;
+}
+
+static void test_others(void)
+{
+	unsigned domains;
+	begin();
+	out.session->messages.line = count_line;
+	put(0, 0);
+	is(said, 0, "of one process there is nothing to say");
+	for (uint32_t process = 1; process < 4; process++) {
+		const struct ebt_event ev = {
+			.kind = EBT_ALLOC, .ts = 5000, .arg = {1, 1}, .pos = 1, .process = process};
+		if (out.sink->ops->events(out.sink, &ev, 1))
+			abort();
+	}
+	is(said, 1, "that others are left out is said once");
+	put(0, 1);
+	is(end(&domains), 2, "the first one's are written");
+}
+
 int main(void)
 {
 	unsigned domains;
 	test_rounding();
 	test_stacks();
+	test_others();
 	begin();
 	for (unsigned i = 0; i < 5000; i++)
 		put(i & 1 ? EBT_NO_DOMAIN : 0, i / 2 % 2);
