@@ -12,8 +12,9 @@
 
 struct count {
 	size_t events, damage, lost;
-	uint64_t at;   /* set by the caller: a word of ring 0 */
-	size_t before; /* events that end before it */
+	uint64_t offset; /* of the last damage */
+	uint64_t at;	 /* set by the caller: a word of ring 0 */
+	size_t before;	 /* events that end before it */
 	uint64_t last_ts[128];
 	bool sorted;
 };
@@ -24,9 +25,10 @@ static int count(const struct ebt_event *ev, const void *payload, size_t bytes, 
 	volatile unsigned char sum = 0;
 	for (size_t i = 0; i < bytes; i++) /* a sanitizer sees a payload out of bounds */
 		sum = (unsigned char)(sum + ((const unsigned char *)payload)[i]);
-	if (ev->kind == EBT_DAMAGE)
+	if (ev->kind == EBT_DAMAGE) {
 		n->damage++;
-	else if (ev->kind == EBT_LOST)
+		n->offset = ev->arg[0];
+	} else if (ev->kind == EBT_LOST)
 		n->lost++;
 	else
 		n->events++;
@@ -93,6 +95,7 @@ static void check_samples(void)
 		struct count n = {0};
 		snprintf(path, sizeof(path), "ocaml-corrupt/%s.events.xz", rows[i].name);
 		int fd = fixture_fd(path), err = read_all(fd, &n, reason);
+		off_t bytes = lseek(fd, 0, SEEK_END);
 		close(fd);
 		if (!rows[i].events) {
 			ok(err == -EBADMSG && strstr(reason, "at byte"), "%s is refused: %s",
@@ -103,6 +106,8 @@ static void check_samples(void)
 		   "%s delivers what is good, in order", rows[i].name);
 		ok(rows[i].damage ? n.damage >= 1 : !n.damage, "%s names %s", rows[i].name,
 		   rows[i].damage ? "its damage" : "no damage");
+		if (!strcmp(rows[i].name, "truncated-file"))
+			is(n.offset, (uint64_t)bytes, "which is where the file ends");
 		diag("%zu events, %zu damage, %zu lost %s", n.events, n.damage, n.lost, reason);
 	}
 }

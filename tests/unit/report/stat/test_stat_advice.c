@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What the text of stat says of who ran while pauses waited for a CPU. */
+/* What the text of stat says of who ran while pauses waited for a CPU, and of collections that the
+ * program forces. */
+#include "report/parts/ids.h"
 #include "report/stat/model/blame.h"
 #include "report/stat/stat.h"
 #include "session/offcpu.h"
@@ -98,6 +100,47 @@ static void report_sleep(int32_t syscall, char *ret, size_t cap)
 	end(&r, ret, cap);
 }
 
+static void phase(struct run *r, uint32_t id, uint64_t us, uint64_t until_us)
+{
+	push(r, (struct ebt_event){.ts = us * US, .kind = EBT_BEGIN, .id = id, .pos = EBT_NO_POS});
+	push(r,
+	     (struct ebt_event){.ts = until_us * US, .kind = EBT_END, .id = id, .pos = EBT_NO_POS});
+}
+
+/* Short minor collections, and a long major one in each call. */
+static void report_forced(unsigned calls, char *ret, size_t cap)
+{
+	struct run r;
+	begin(&r);
+	for (unsigned i = 0; i < PAUSES; i++)
+		phase(&r, PHASE_minor, 1000 + 100 * i, 1001 + 100 * i);
+	for (unsigned i = 0; i < calls; i++) {
+		uint64_t us = 10000 + 10000 * i;
+		push(&r, (struct ebt_event){.ts = us * US,
+					    .kind = EBT_BEGIN,
+					    .id = PHASE_explicit_gc_full_major,
+					    .pos = EBT_NO_POS});
+		phase(&r, PHASE_major_mark, us + 1, us + 9000);
+		push(&r, (struct ebt_event){.ts = (us + 9001) * US,
+					    .kind = EBT_END,
+					    .id = PHASE_explicit_gc_full_major,
+					    .pos = EBT_NO_POS});
+	}
+	end(&r, ret, cap);
+}
+
+static void test_forced(char *text, size_t cap)
+{
+	report_forced(2, text, cap);
+	ok(strstr(text, "because the program forces collections: 2 calls (--blame --mode probes"),
+	   "collections that are forced are counted; what shows the calls is named") ||
+		(diag("%s", text), 1);
+	report_forced(1, text, cap);
+	ok(strstr(text, "because the program forces collections: 1 call (--blame --mode probes"),
+	   "one is one call") ||
+		(diag("%s", text), 1);
+}
+
 int main(void)
 {
 	static char text[65536];
@@ -115,6 +158,9 @@ int main(void)
 	ok(strstr(text, "80.0 % of the pauses' time waits for a CPU, at least 46.7 % behind this "
 			"tracer."),
 	   "their times are not added up");
+	report(PAUSES / 3, text, sizeof(text));
+	ok(strstr(text, "at least 53.3 % behind ebtrace."),
+	   "what is named is what most of the time ran");
 	report_sleep(BLAME_NO_CALL, text, sizeof(text));
 	ok(strstr(text, "of it, woken by waker (11)") && !strstr(text, ",,"),
 	   "who woke a thread outside of a system call stands behind one comma") ||
@@ -123,5 +169,6 @@ int main(void)
 	ok(strstr(text, "of it, in nanosleep, woken by waker (11)"),
 	   "behind the call if there was one") ||
 		(diag("%s", text), 1);
+	test_forced(text, sizeof(text));
 	return tap_done();
 }

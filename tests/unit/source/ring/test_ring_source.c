@@ -494,6 +494,9 @@ static void test_ringless(struct session *session)
 	   "events of threads without a ring are lost, it is not known since when");
 	ok(two.kind == EBT_LOST && two.arg[0] == 7, "later ones are counted once");
 	is(EBT_LOST_SINCE(&two), one.ts, "and are lost since the loss before");
+	ring_source_ringless_seen(s);
+	struct ebt_event three = ringless_loss(base, fd, &h, 20);
+	ok(!three.ts, "where probes see them they are not lost");
 	ring_source_finish(s, other);
 	source_poll(base);
 	is(p->refs, refs, "a process is not referred to for losses that were delivered");
