@@ -71,6 +71,10 @@ write
 is "$? $(files)" "0 out.ndjson " "a FIFO is written to and stays one"
 wait
 same_file "$TMP/got" "$TMP/want" "its reader has all"
+(sleep 0.5 && exec cat "$out" >"$TMP/got") &
+write
+wait
+same_file "$TMP/got" "$TMP/want" "one that comes later, too"
 "$O/ebtrace" -q --ocaml-version 5.3 "$TMP/1.events" -f ndjson -o /dev/stdout | cat >"$TMP/got"
 same_file "$TMP/got" "$TMP/want" "/dev/stdout is where standard output leads"
 "$O/ebtrace" -q --ocaml-version 5.3 "$TMP/1.events" -f ndjson -o /dev/stdout >"$TMP/got"

@@ -37,6 +37,7 @@ whole trace -f pagetrace "$captures/pagetrace.ebt"
 whole trace -f memtrace "$TMP/external.ctf"
 whole trace --ocaml-version 5.3 "$TMP/c-user.events"
 whole trace -f perfetto --ocaml-version 5.3 "$TMP/reqs1.events"
+whole trace -f ndjson "$captures/blame.ebt" "$captures/blame.ebt"
 # What inputs are.
 whole info "$captures/blame.ebt"
 whole info --ocaml-version 5.3 "$TMP/c-user.events"

@@ -165,6 +165,13 @@ counted+=" $([ "$(connections env DEBUGINFOD_URLS="$debian" "$plain/ebtrace" mem
 is "$counted" "0 0 some" "there is a connection only with a server to ask"
 is "$(tail -c+2 sockets)" owrmxl "whoever asks can open files for reading alone, run no program, and accept no connection"
 
+# The process that asks is another user's.
+mkdir without
+chmod 711 "$TMP"
+for library in libcurl.so.4 libcurl-gnutls.so.4; do echo none >without/$library; done
+is "$(LD_LIBRARY_PATH=$TMP/without hotspots "$debian" -v)" "app+0x" "without libcurl functions are offsets"
+is "$(<status) $(grep -c libcurl err)" "0 1" "and a line says so" || diag "$(<err)"
+
 # ---- the cache ----
 mkdir cache
 DEBUGINFOD_CACHE_PATH=$TMP/cache hotspots "$debian" >got

@@ -51,6 +51,18 @@ is "$? $(cat "$TMP/log")" "2 ebtrace: pages summary has no format 'webp'; it has
 "$ebt" pages -f png "$TMP/gc.pt" >/dev/full 2>"$TMP/log"
 is "$?" 1 "a full disk is an error"
 
+echo none >"$TMP/libcairo.so.2"
+without() { LD_LIBRARY_PATH=$TMP "$ebt" pages -f "$1" "$TMP/gc.pt" >"$TMP/got" 2>"$TMP/log"; }
+for form in png svg; do
+	without $form
+	is "$? $(wc -c <"$TMP/got") $(grep -c 'pictures need libcairo: apt-get install libcairo2' "$TMP/log")" "1 0 1" \
+		"without libcairo there is no $form, and a line says what to install"
+done
+for form in html text; do
+	without $form
+	is "$? $(wc -l <"$TMP/log")" "0 0" "$form needs none"
+done
+
 # One start of the browser: it takes seconds.
 [ "${O##*/}" = asan ] && done_testing
 cat >"$TMP/page.html" <<END

@@ -196,17 +196,14 @@ static int watch_pipe(struct input *in)
 }
 
 /* 0 or -errno. */
-static int begin_reading(struct input *in)
+static int begin_reading(struct input *in, mode_t mode)
 {
-	struct stat st;
-	if (fstat(in->fd, &st))
-		return -errno;
 	/* A device may have no end. */
-	if (S_ISFIFO(st.st_mode) || S_ISSOCK(st.st_mode) || (in->is_stdin && S_ISCHR(st.st_mode)))
+	if (S_ISFIFO(mode) || S_ISSOCK(mode) || (in->is_stdin && S_ISCHR(mode)))
 		return watch_pipe(in);
 	uint8_t head[INPUT_HEAD_BYTES];
 	ssize_t n = 0;
-	if (S_ISREG(st.st_mode))
+	if (in->is_regular)
 		n = pread(in->fd, head, sizeof(head), lseek(in->fd, 0, SEEK_CUR));
 	if (n < 0)
 		return -errno;
@@ -250,10 +247,6 @@ static const struct input *find_same(const struct input *in)
 /* Drops the last input if it is the same as an earlier one: its events would be read twice. */
 static bool drop_same(struct inputs *ins, struct input *in)
 {
-	struct stat st;
-	in->is_regular = !fstat(in->fd, &st) && S_ISREG(st.st_mode);
-	if (in->is_regular)
-		in->id = file_id_of(&st);
 	const struct input *same = find_same(in);
 	if (!same)
 		return false;
@@ -264,6 +257,19 @@ static bool drop_same(struct inputs *ins, struct input *in)
 	ins->count--;
 	ins->waiting--;
 	return true;
+}
+
+/* What it is. 0 or -errno. */
+static int open_input(struct input *in, struct stat *ret)
+{
+	in->fd = in->is_stdin ? dup(STDIN_FILENO) : open_path(in->path);
+	if (in->fd < 0)
+		return in->is_stdin ? -errno : in->fd;
+	if (fstat(in->fd, ret))
+		return -errno;
+	in->is_regular = S_ISREG(ret->st_mode);
+	in->id = file_id_of(ret);
+	return 0;
 }
 
 enum engine_end inputs_add(struct inputs *ins, const char *path)
@@ -281,12 +287,13 @@ enum engine_end inputs_add(struct inputs *ins, const char *path)
 	in->is_stdin = !strcmp(path, "-");
 	in->name = in->is_stdin ? "standard input" : path;
 	in->copy_fd = -1;
-	in->fd = in->is_stdin ? dup(STDIN_FILENO) : open_path(path);
-	if (in->fd >= 0 && drop_same(ins, in))
+	struct stat st;
+	int err = open_input(in, &st);
+	if (!err && drop_same(ins, in))
 		return ENGINE_OK;
 	in->alone = ins->count == 1;
 	ins->input[0]->alone = in->alone;
-	int err = in->fd >= 0 ? begin_reading(in) : in->is_stdin ? -errno : in->fd;
+	err = err ? err : begin_reading(in, st.st_mode);
 	if (err)
 		return cannot_open(in, err);
 	bool refused = !in->is_stdin && in->kind == kinds[0] && refuse_program(in, path);

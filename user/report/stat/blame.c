@@ -257,9 +257,8 @@ static void put_origin(struct buf *b, const struct session *s, const struct blam
 bool stat_blame_put_calls(struct buf *b, const struct session *s, const struct blame_sums *m,
 			  enum traits_role role)
 {
-	const struct blame_pause *p = m ? m->longest.at : NULL;
-	uint32_t n = m ? m->longest.count : 0;
-	for (uint32_t i = 0; i < n; i++) {
+	const struct blame_pause *p = m->longest.at;
+	for (uint32_t i = 0; i < m->longest.count; i++) {
 		const struct frame_position *at = report_stack_innermost(s, p[i].stack);
 		if (!at || !(phases_at(p[i].row)->roles & role))
 			continue;

@@ -161,10 +161,26 @@ static void check_data_words(int fd)
 	   "any one word of a ring may be anything: what is before it stays");
 }
 
+/* A file that is truncated behind its headers when it is open already. */
+static void check_truncated(void)
+{
+	struct count n = {.sorted = true};
+	struct ebt_cursor *c;
+	int fd = fixture_fd("ocaml-5.3.0/c-user.events.xz");
+	ok(!ebt_cursor_open_fd(dup(fd), "test", EBT_RELEASE_OCAML_5_3, &c, NULL) &&
+		   !ftruncate(fd, FIXTURE_DATA),
+	   "a file is opened, and then has no words any more");
+	ok(ebt_cursor_poll(c, count, &n, 0) >= 0 && n.damage && !n.events, "its ring is damaged");
+	is(n.offset, FIXTURE_DATA, "where the file ends");
+	ebt_cursor_close(c);
+	close(fd);
+}
+
 int main(void)
 {
 	struct count good = {0};
 	check_samples();
+	check_truncated();
 	int fd = fixture_fd("ocaml-5.3.0/c-user.events.xz");
 	ok(!read_all(fd, &good, NULL) && good.events >= 253 && !good.damage,
 	   "the sound ring is sound");
