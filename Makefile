@@ -384,7 +384,7 @@ bench: deps ## measure, beside the peers: a table, and $(O)/bench.json
 	@$(MAKE) tests $(BENCH)
 	@O=$(O) tests/bench/run.sh
 
-golden: all ## rewrite the expected outputs under tests/golden; read the diff
+golden: tests ## rewrite the expected outputs under tests/golden; read the diff
 	@O=$(O) GOLDEN=rewrite prove tests/cli
 
 LINT_SRC = $(shell git ls-files '*.c' '*.h' | grep -v '^vmlinux/')
