@@ -19,7 +19,7 @@ run() {
 	)
 }
 # attach NAME N: one that runs, and goes on when the tracer is there. Its children stay until their rings are read,
-# or the tracer has had a second to find that it cannot: of one that came and went between two scans it knows nothing.
+# or the tracer has had three seconds to find that it cannot: of one that came and went between two scans it knows nothing.
 attach() {
 	local i at=$TMP/$1.$2 stay
 	mkfifo "$at.stay"
@@ -34,7 +34,7 @@ attach() {
 	: >"$at.go"
 	exec {stay}<>"$at.stay"
 	wait_for have_ended "$at"
-	for ((i = 0; i < 20; i++)); do
+	for ((i = 0; i < 60; i++)); do
 		[ "$(grep -c 'reading the ring' "$at.err")" = 8 ] && break
 		sleep 0.05
 	done

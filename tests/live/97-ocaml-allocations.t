@@ -234,6 +234,8 @@ done
 "$O/ebtrace" mem timeline -o "$TMP/timeline.svg" "$TMP/out.ctf"
 is "$? $(grep -c 'Allocated per second' "$TMP/timeline.svg") $(grep -c 'Alive' "$TMP/timeline.svg")" "0 1 0" \
 	"mem timeline draws the rate of allocation alone"
+rate=$(grep -o 'class="rate" d="[^"]*' "$TMP/timeline.svg")
+is "$(grep -c V <<<"$rate") $(grep -cE 'V-|nan|inf' <<<"$rate")" "1 0" "inside of its frame"
 "$O/ebtrace" mem timeline "$TMP/out.ctf" | grep -q '^Allocated in a second, [1-9]'
 ok $? "as it does in text"
 "$O/ebtrace" mem hotspots "$TMP/out.ctf" | grep -q '^Sampling is periodic'

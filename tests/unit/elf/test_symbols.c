@@ -91,7 +91,8 @@ static void print_line(void *ctx, enum log_level level, const char *fmt, va_list
 }
 
 static const struct messages printer = {.line = print_line};
-static struct symbols_running running = {.messages = &printer};
+/* With more time than a slow machine takes. */
+static struct symbols_running running = {.messages = &printer, .budget_ns = 600000000000u};
 
 static struct symbols *open_for(const char *path, struct symbols_running *run)
 {
