@@ -71,7 +71,8 @@ write
 is "$? $(files)" "0 out.ndjson " "a FIFO is written to and stays one"
 wait
 same_file "$TMP/got" "$TMP/want" "its reader has all"
-(sleep 0.5 && exec cat "$out" >"$TMP/got") &
+rm "$TMP/got"
+(sleep 0.5 && exec timeout 30 cat "$out" >"$TMP/got") &
 write
 wait
 same_file "$TMP/got" "$TMP/want" "one that comes later, too"
