@@ -249,24 +249,18 @@ $(O)/kinds/ebtrace $(O)/kinds/write_kinds: $(KINDS_OBJ) $(O)/libuser.a
 # The program with one language more in the table.
 $(O)/languages/ebtrace: $(call obj,$(CMD_SRC)) $(O)/tests/languages/languages.o
 $(O)/languages/write_moth: $(O)/tests/languages/write_moth.o
-$(O)/languages/ebtrace $(O)/languages/write_moth: $(O)/libuser.a
-	$(say) LD $@
-	@mkdir -p $(@D)
-	$(Q)$(CC) $(LDFLAGS) $(filter %.o,$^) $(filter %.a,$^) $(CMD_LIBS) $(LIBS) -o $@
 # The program with calls that fail, one in each run.
 COMMA := ,
 FAILING := malloc calloc realloc open openat opendir fdopendir fopen fstat fstatat read pread write pwrite mmap memfd_create ftruncate renameat
 $(O)/failing/ebtrace: LDFLAGS += $(patsubst %,-Wl$(COMMA)--wrap=%,main free $(FAILING))
-$(O)/failing/ebtrace: $(call obj,$(CMD_SRC)) $(O)/tests/failing/fail.o $(O)/libuser.a
-	$(say) LD $@
-	@mkdir -p $(@D)
-	$(Q)$(CC) $(LDFLAGS) $^ $(CMD_LIBS) $(LIBS) -o $@
+$(O)/failing/ebtrace: $(call obj,$(CMD_SRC)) $(O)/tests/failing/fail.o
 # The program for many runs.
 $(O)/freeze/ebtrace: LDFLAGS += -Wl,--wrap=main
-$(O)/freeze/ebtrace: $(call obj,$(CMD_SRC)) $(O)/tests/freeze/serve.o $(O)/libuser.a
+$(O)/freeze/ebtrace: $(call obj,$(CMD_SRC)) $(O)/tests/freeze/serve.o
+$(O)/languages/ebtrace $(O)/languages/write_moth $(O)/failing/ebtrace $(O)/freeze/ebtrace: $(O)/libuser.a
 	$(say) LD $@
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(LDFLAGS) $^ $(CMD_LIBS) $(LIBS) -o $@
+	$(Q)$(CC) $(LDFLAGS) $(filter %.o,$^) $(filter %.a,$^) $(CMD_LIBS) $(LIBS) -o $@
 MADE_UP := $(addprefix $(O)/,failing/ebtrace freeze/ebtrace kinds/ebtrace kinds/write_kinds languages/ebtrace languages/write_moth)
 
 tests: all man $(UNIT) $(PROGS) $(ATTACKS) $(MADE_UP) ## build the test programs

@@ -18,7 +18,7 @@ struct memtrace_body {
 	/* Called with each event, if not NULL. */
 	void (*on_event)(void *ctx, struct ebt_memtrace_reader *r, struct ebt_memtrace_event *e);
 	void *ctx;
-	const uint16_t *domain; /* whose events alone are read; NULL: all */
+	const uint16_t *domain; /* only its events are read; NULL: those of all */
 	volatile uint64_t used;
 	size_t events, frames;
 	ssize_t end; /* what the last read returned */

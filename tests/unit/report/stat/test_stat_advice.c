@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What the text of stat says of who ran while pauses waited for a CPU, and of collections that the
- * program forces. */
+/* What the text of stat advises: of pauses that wait for a CPU, and of forced collections. */
 #include "report/parts/ids.h"
 #include "report/stat/model/blame.h"
 #include "report/stat/stat.h"
@@ -100,11 +99,9 @@ static void report_sleep(int32_t syscall, char *ret, size_t cap)
 	end(&r, ret, cap);
 }
 
-static void phase(struct run *r, uint32_t id, uint64_t us, uint64_t until_us)
+static void mark(struct run *r, uint16_t kind, uint32_t id, uint64_t us)
 {
-	push(r, (struct ebt_event){.ts = us * US, .kind = EBT_BEGIN, .id = id, .pos = EBT_NO_POS});
-	push(r,
-	     (struct ebt_event){.ts = until_us * US, .kind = EBT_END, .id = id, .pos = EBT_NO_POS});
+	push(r, (struct ebt_event){.ts = us * US, .kind = kind, .id = id, .pos = EBT_NO_POS});
 }
 
 /* Short minor collections, and a long major one in each call. */
@@ -112,19 +109,16 @@ static void report_forced(unsigned calls, char *ret, size_t cap)
 {
 	struct run r;
 	begin(&r);
-	for (unsigned i = 0; i < PAUSES; i++)
-		phase(&r, PHASE_minor, 1000 + 100 * i, 1001 + 100 * i);
+	for (unsigned i = 0; i < PAUSES; i++) {
+		mark(&r, EBT_BEGIN, PHASE_minor, 1000 + 100 * i);
+		mark(&r, EBT_END, PHASE_minor, 1001 + 100 * i);
+	}
 	for (unsigned i = 0; i < calls; i++) {
 		uint64_t us = 10000 + 10000 * i;
-		push(&r, (struct ebt_event){.ts = us * US,
-					    .kind = EBT_BEGIN,
-					    .id = PHASE_explicit_gc_full_major,
-					    .pos = EBT_NO_POS});
-		phase(&r, PHASE_major_mark, us + 1, us + 9000);
-		push(&r, (struct ebt_event){.ts = (us + 9001) * US,
-					    .kind = EBT_END,
-					    .id = PHASE_explicit_gc_full_major,
-					    .pos = EBT_NO_POS});
+		mark(&r, EBT_BEGIN, PHASE_explicit_gc_full_major, us);
+		mark(&r, EBT_BEGIN, PHASE_major_mark, us + 1);
+		mark(&r, EBT_END, PHASE_major_mark, us + 9000);
+		mark(&r, EBT_END, PHASE_explicit_gc_full_major, us + 9001);
 	}
 	end(&r, ret, cap);
 }
