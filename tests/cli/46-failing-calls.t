@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Each command, once for each chain of callers that allocates memory or asks the kernel (opens, reads, writes, maps), with
 # the first such call of that chain failing: it says why, or writes what it writes otherwise; and it gives back its memory
-# and descriptors. $O/failing/ebtrace runs itself so (fail.c).
+# and descriptors. $O/failing/ebtrace runs itself so (fail.c). A chain, whole up to main, fails in two commands.
 . tests/lib.sh
 need_command xz
 
@@ -13,7 +13,7 @@ done
 
 silent() { # ARGS...: what is silent, by its callers
 	local status frames
-	LD_BIND_NOW=1 "$O/failing/ebtrace" "$@" >"$TMP/out" 2>"$TMP/err" && return
+	LD_BIND_NOW=1 SEEN="$TMP/seen" "$O/failing/ebtrace" "$@" >"$TMP/out" 2>"$TMP/err" && return
 	diag "$(tail -1 "$TMP/out")" "$(cat "$TMP/err")"
 	grep '^status' "$TMP/out" | head -5 | while read -r _ status frames; do
 		# shellcheck disable=SC2086
