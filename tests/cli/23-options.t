@@ -135,8 +135,8 @@ of "stat spans top profile mem pages" --top 3
 of "stat spans profile" --by program
 of "profile" --freq 99
 of "profile" --kernel-stacks
-of "trace stat spans top mem" --cpu 5%
-of "trace stat spans top mem" --memory 100M
+of "trace stat spans top" --cpu 5%
+of "trace stat spans top" --memory 100M
 of "mem" --filter size=1
 of "mem pages" --at 1s
 of "pages" --from 1s

@@ -271,11 +271,11 @@ const struct option_row option_rows[] = {
 	{RUN | OPTS_PAGES | OPTS_MEM_RECORD, "bpf-buffer", OPT_BPF_BUFFER, &of_size,
 	 "Size of the BPF ring buffer, a power of two; default 16M", 4,
 	 INTO(POWER, engine.bpf_buffer_bytes, .least = "4K", .most = "1G", .is_live = true)},
-	{RINGS | OPTS_SPANS | OPTS_MEM, "cpu", OPT_CPU, &of_percent,
+	{RINGS | OPTS_SPANS, "cpu", OPT_CPU, &of_percent,
 	 "Share of one CPU that tracing may take, that of the probes in the programs included: 5%; "
 	 "above it less is recorded, which is said and counted, until it is cheap again",
 	 4, INTO(SHARE, engine.cpu_share, .is_live = true)},
-	{RINGS | OPTS_SPANS | OPTS_MEM, "memory", OPT_MEMORY, &of_size,
+	{RINGS | OPTS_SPANS, "memory", OPT_MEMORY, &of_size,
 	 "Memory that ebtrace may take: 100M; above it less is recorded, likewise", 4,
 	 INTO(SIZE, engine.memory_bytes, .least = "1M", .is_live = true)},
 	{RUN, "attach", OPT_ATTACH, &of_attach,
