@@ -262,6 +262,7 @@ $(O)/languages/ebtrace $(O)/languages/write_moth $(O)/failing/ebtrace $(O)/freez
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(LDFLAGS) $(filter %.o,$^) $(filter %.a,$^) $(CMD_LIBS) $(LIBS) -o $@
 MADE_UP := $(addprefix $(O)/,failing/ebtrace freeze/ebtrace kinds/ebtrace kinds/write_kinds languages/ebtrace languages/write_moth)
+made-up: $(MADE_UP)
 
 tests: all man $(UNIT) $(PROGS) $(ATTACKS) $(MADE_UP) ## build the test programs
 
@@ -465,4 +466,4 @@ deb: deps ## build Debian packages into $(O)/deb, and check them
 	@packaging/deb.sh $(O)/deb
 	@lintian --allow-root --fail-on error,warning $(O)/deb/*.changes
 
-.PHONY: cross-tests cross-programs cross-syntax formatted sanitized race fuzzers check-programs FORCE
+.PHONY: cross-tests cross-programs cross-syntax formatted made-up sanitized race fuzzers check-programs FORCE

@@ -153,7 +153,7 @@ sub noticed_by {
 	my ($file) = @_;
 	if ($tests) {
 		my @wanted = split ' ', $tests;
-		build('all', @wanted) or die "$tree/mutants.log: cannot be built\n";
+		build('all', 'made-up', @wanted) or die "$tree/mutants.log: cannot be built\n";
 		return failing(@wanted);
 	}
 	my @units = units_of($file);

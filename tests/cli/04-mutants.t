@@ -38,7 +38,7 @@ int main(void)
 }
 END
 cat >"$tree/Makefile" <<'END'
-all: build/two
+all made-up: build/two
 tests: all build/tests/unit/base/test_add
 sanitized: ; mkdir -p build/asan/tests/unit/base && $(CC) -fsanitize=undefined -o build/asan/tests/unit/base/test_add tests/unit/base/test_add.c user/base/add.c
 build/user/base/add.o: user/base/add.c ; mkdir -p $(@D) && $(CC) -c -o $@ $<

@@ -40,6 +40,7 @@ is "$(stat -c %a "$TMP/out.ctf")" 600 "only its user may read it"
 is "$(sed -n 's/.*; see: \(ebtrace mem .*\)/\1/p' "$TMP/stderr")" "ebtrace mem $TMP/out.ctf" \
 	"the last line names the next command"
 "$ebt" mem live --top 3 "$TMP/out.ctf" >"$TMP/live"
+is "$(sed -n '1s/.*, //p' "$TMP/live")" "each byte sampled" "which says that each byte was sampled"
 is "$(grep -oE 'leak_[a-z]+ ' "$TMP/live" | sort | paste -sd' ' | tr -s ' ')" "leak_calloc leak_malloc leak_realloc " \
 	"mem live names the three first"
 record_acts "500 threads that end: each one's object" short

@@ -7,6 +7,7 @@
 # command alone: the table of options is one for all.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
+. tests/freeze/serve.sh
 E=$(realpath "${O:-build}/freeze/ebtrace")
 data=$PWD/tests/data
 part=${1:-outputs}
@@ -18,15 +19,7 @@ export TZ=UTC LC_ALL=C.UTF-8 COLUMNS=80 TERM=dumb
 unset DEBUGINFOD_URLS EBTRACE_DIR OCAML_RUNTIME_EVENTS_DIR XDG_CACHE_HOME
 mkdir runs
 
-# One process has all runs: serve.c. What it links is linked once.
-coproc SERVE { LD_BIND_NOW=1 exec "$E"; }
-server=$SERVE_PID
-# run FILE ARGS...: one run, whose status is in $status.
-run() {
-	printf '%s\0' "$1" $(($# - 1)) "${@:2}" >&"${SERVE[1]}"
-	read -r status <&"${SERVE[0]}" || exit 1
-}
-
+serve "$E"
 n=0
 names=()
 # ended STATUS: what stands behind the output of a run. Thousands are made: nothing is forked for it.
@@ -331,8 +324,7 @@ outputs | quick) outputs ;;
 refusals | some-refusals) refusals ;;
 *) echo "outputs, quick, refusals or some-refusals?" >&2; exit 2 ;;
 esac
-exec {SERVE[1]}>&-
-wait "$server" || exit 1
+served || exit 1
 (cd runs && seq 0 $((n - 1)) | xargs sha256sum) | cut -c1-64 >hashes
 printf '%s\n' "${names[@]}" | paste hashes -
 if [ "$keep" ]; then

@@ -468,6 +468,28 @@ static void test_memory(void)
 		symbols_close(s[i]);
 }
 
+/* With a server that refuses connections. */
+static void test_closed_while_asked(void)
+{
+	struct symbols_running run = {
+		.messages = &printer, .budget_ns = 600000000000u, .puts_off = true};
+	const struct symbols_position *p = NULL;
+	unsigned found = 0;
+	setenv("DEBUGINFOD_URLS", "http://127.0.0.1:1/", 1);
+	struct symbols *first = open_for("/bin/true", &run), *second = open_for("/bin/cat", &run);
+	ok(!symbols_find(first, 0, &p) && run.waits, "while a server is asked positions wait");
+	symbols_close(first);
+	for (unsigned i = 0; i < 600 && !found; i++) {
+		found = symbols_find(second, 0, &p);
+		if (!found)
+			usleep(100000);
+	}
+	ok(found > 0, "an answer for a module that was closed meanwhile is none for another");
+	symbols_close(second);
+	symbols_running_done(&run);
+	unsetenv("DEBUGINFOD_URLS");
+}
+
 int main(void)
 {
 	if (!mkdtemp(folder))
@@ -484,6 +506,7 @@ int main(void)
 	test_running();
 	test_budget();
 	test_memory();
+	test_closed_while_asked();
 	char command[64];
 	snprintf(command, sizeof(command), "rm -rf %s", folder);
 	if (system(command))

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* Why the kernel refuses BPF programs: what is found depends on what this process may do. */
+#include "source/bpf/kernel.h"
 #include "source/bpf/reason.h"
 #include "tests/tap.h"
 
@@ -10,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/personality.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -91,6 +93,23 @@ static void test_version(void)
 	}
 }
 
+/* What a function that reads too much finds on its stack: a number that is new enough. */
+static __attribute__((noinline)) void fill_stack(void)
+{
+	volatile unsigned at[4096];
+	for (unsigned i = 0; i < sizeof(at) / sizeof(*at); i++)
+		at[i] = 7;
+}
+
+static void test_old_kernel(void)
+{
+	int had = personality(0xffffffff);
+	personality(had | UNAME26);
+	fill_stack();
+	ok(!bpf_kernel_allows(), "a kernel that says it is Linux 2.6 is not asked for more");
+	personality(had);
+}
+
 static void test_capabilities(void)
 {
 	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
@@ -151,6 +170,7 @@ int main(void)
 	if (may_bpf())
 		test_privileged();
 	test_version();
+	test_old_kernel();
 	test_capabilities();
 	return tap_done();
 }
