@@ -74,6 +74,9 @@ ok $? "-f pprof writes the same to standard output"
 cmp -s "$TMP/single.pprof" "$TMP/single.pb.gz"
 ok $? "so does a file with the suffix .pprof"
 
+"$ebt" mem -q -o "$TMP/both.pb.gz" "$TMP/single.ctf" "$TMP/multidomain.ctf"
+is "$(profile "$TMP/both.pb.gz" head | grep '^period')" "period 0 bytes" "at different rates a sample has no number of bytes"
+
 "$ebt" -q "$TMP/single.ctf" -e promote -e '!promote' -o "$TMP/empty.ctf" 2>/dev/null
 "$ebt" mem -f pprof "$TMP/empty.ctf" >"$TMP/empty.pb.gz"
 is "$(profile "$TMP/empty.pb.gz")" "" "a recording without allocations has an empty profile"

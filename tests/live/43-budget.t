@@ -66,6 +66,9 @@ ok $? 'no larger ring is advised for what was left out' || diag "${overwritten:-
 is "$(grep '"pid":' "$TMP/t" | jq -s 'last(.[] | select(.kind == "begin")) | has("tid")')" true \
 	'the last events have their thread again'
 
+[ "$(grep '"kind":"begin"' "$TMP/t" | grep -vc '"tid"')" -gt 1000 ]
+ok $? 'those of rings alone have none: the probes that they replace record nothing'
+
 # Of a program without a ring each event comes through a probe: what is not recorded is counted there.
 begin ringless -s "$(lasting 4)"
 "$O/ebtrace" trace --cpu 2% --ring-request never -f ndjson -o "$TMP/t" -p $PID 2>"$TMP/err" &

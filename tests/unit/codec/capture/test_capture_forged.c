@@ -318,7 +318,21 @@ static void test_limits(void)
 	}
 }
 
-/* Numbers of what comes earlier in the block, behind one string, one frame and one stack. */
+/* An item behind one string, one frame and one stack. 1: it is read; 0: it alone is damage. */
+static int is_read(unsigned type, const uint8_t *content, size_t bytes)
+{
+	uint8_t *p = put_item(put_run(put_string(records, 0), 1), type, content, bytes);
+	size_t len = (size_t)(p - records);
+	begin();
+	add(CAPTURE_BLOCK_EVENTS, records, len, (uint32_t)len, 0, 0);
+	ADD(CAPTURE_BLOCK_END, nothing, 0, 0);
+	struct seen t = read_file();
+	if (t.end || t.damaged > 1 || t.items != 4 - t.damaged)
+		return -1;
+	return !t.damaged;
+}
+
+/* Numbers of what comes earlier in the block. */
 static void test_references(void)
 {
 	static const struct {
@@ -342,17 +356,27 @@ static void test_references(void)
 		{"the stack that a stack extends, itself", CAPTURE_STACK, false, {2, 1, 1}, 3},
 		{"the stack that a stack extends", CAPTURE_STACK, false, {3, 1, 1}, 3},
 	};
-	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
-		uint8_t *p = put_item(put_run(put_string(records, 0), 1), rows[i].type,
-				      rows[i].content, rows[i].len);
-		size_t len = (size_t)(p - records);
-		begin();
-		add(CAPTURE_BLOCK_EVENTS, records, len, (uint32_t)len, 0, 0);
-		ADD(CAPTURE_BLOCK_END, nothing, 0, 0);
-		struct seen t = read_file();
-		ok(!t.end && t.damaged == !rows[i].is_good && t.items == 3u + rows[i].is_good,
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
+		ok(is_read(rows[i].type, rows[i].content, rows[i].len) == rows[i].is_good,
 		   "%s is %s", rows[i].name,
 		   rows[i].is_good ? "one of before" : "damage if it was not before");
+}
+
+/* A line and columns have 32 bits. */
+static void test_position_numbers(void)
+{
+	static const char *const name[] = {"line", "first column", "last column"};
+	for (unsigned i = 0; i < 3; i++) {
+		uint64_t n[3] = {0};
+		uint8_t content[24];
+		n[i] = UINT32_MAX;
+		uint8_t *end = PUT(content, 0, 0, 1, 0, 0, 0, n[0], n[1], n[2]);
+		ok(is_read(CAPTURE_FRAME, content, (size_t)(end - content)) == 1,
+		   "the last number may be a %s", name[i]);
+		n[i]++;
+		end = PUT(content, 0, 0, 1, 0, 0, 0, n[0], n[1], n[2]);
+		ok(is_read(CAPTURE_FRAME, content, (size_t)(end - content)) == 0,
+		   "the number behind it as a %s is damage", name[i]);
 	}
 }
 
@@ -705,6 +729,7 @@ int main(void)
 	test_records();
 	test_limits();
 	test_references();
+	test_position_numbers();
 	test_texts();
 	test_bombs();
 	test_heads_without_end();

@@ -72,6 +72,9 @@ static void test_apply(void)
 	if (stat_tallies_apply(&ts, &r.model, 99 * US))
 		abort();
 	is(majors_of(&r, 1), 13, "and so do those that come when all were taken");
+	const struct stat_process *p = stat_processes_find(&r.model.processes, 1);
+	ok(stat_sets_is_busy(p->lanes, p->lanes->in_ring),
+	   "losses and ends of its process concern the lane that they are of");
 	stat_tallies_done(&ts);
 	stat_run_end(&r, 0);
 	stat_run_done(&r);
