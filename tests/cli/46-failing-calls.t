@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Each command, once for each chain of callers that allocates memory or asks the kernel (opens, reads, writes, maps), with
 # the first such call of that chain failing: it says why, or writes what it writes otherwise; and it gives back its memory
-# and descriptors. $O/failing/ebtrace runs itself so (fail.c). A chain, whole up to main, fails in two commands.
+# and descriptors. $O/failing/ebtrace runs itself so (fail.c). A chain, whole up to main, fails in two commands at most.
 . tests/lib.sh
 need_command xz
 

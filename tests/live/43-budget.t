@@ -67,7 +67,7 @@ is "$(grep '"pid":' "$TMP/t" | jq -s 'last(.[] | select(.kind == "begin")) | has
 	'the last events have their thread again'
 
 [ "$(grep '"kind":"begin"' "$TMP/t" | grep -vc '"tid"')" -gt 1000 ]
-ok $? 'those of rings alone have none: the probes that they replace record nothing'
+ok $? 'events of rings alone have none'
 
 # Of a program without a ring each event comes through a probe: what is not recorded is counted there.
 begin ringless -s "$(lasting 4)"
