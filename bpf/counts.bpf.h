@@ -12,6 +12,7 @@
 
 #include "channel.bpf.h"
 #include "counts.h"
+#include "run.bpf.h"
 
 #include "../user/base/buckets.h"
 
@@ -51,8 +52,6 @@ struct {
 uint32_t ebt_count_numbers __weak = 0;
 uint32_t ebt_count_gaps __weak = 0;
 uint32_t ebt_count_stops __weak = 0;
-/* Events count from this time on: that of the run. */
-uint64_t ebt_count_from_ns __weak = 0;
 
 static const struct ebt_count_lane count_new_lane;
 static const struct ebt_count_page count_new_page;
@@ -157,7 +156,7 @@ static __noinline int count_follow(struct ebt_count_lane *l, uint32_t slot, uint
  * event is dropped, or does not count. */
 static __always_inline struct ebt_count_lane *count_lane(struct count_hit *hit)
 {
-	if (hit->ts < *(volatile uint64_t *)&ebt_count_from_ns)
+	if (!run_has_begun(hit->ts))
 		return NULL;
 	struct ebt_count_lane *l = bpf_map_lookup_elem(&ebt_count_lanes, &hit->key);
 	if (!l)

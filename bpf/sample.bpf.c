@@ -3,6 +3,7 @@
 #define OCAML_FRAMES EBT_SAMPLE_FRAMES
 #include "sample.bpf.h"
 #include "kernel_stack.bpf.h"
+#include "run.bpf.h"
 
 /* Hits of the timers; in .bss, which the tracer has mapped. */
 struct ebt_sample_counts ebt_sample_counts = {};
@@ -58,6 +59,8 @@ static __always_inline void emit_ocaml(const struct registers *regs, uint32_t sl
 SEC("perf_event")
 int ebt_sample(struct bpf_perf_event_data *ctx)
 {
+	if (!run_has_begun(clock_now()))
+		return 0;
 	uint32_t pid = pidns_current_process();
 	const uint32_t *slot = bpf_map_lookup_elem(&ebt_traced, &pid);
 	if (!slot) {

@@ -84,6 +84,19 @@ is "$? $(grep -c 'has none of the markers of -U, the names that were seen: ' "$T
 	"a process without any of them is refused" || diag "$(cat "$TMP/out" "$TMP/err")"
 kill $it
 
+# Of processes that are attached to one after another; of the CPU time that is theirs in the run.
+many=()
+for _ in $(seq 100); do
+	"$O/tests/prog/marked" 1000 &
+	many+=("$!")
+done
+children+=("${many[@]}")
+profile -F 999 -U "$marks" -d "$(lasting 1)" --json -p "$(IFS=,; echo "${many[*]}")" >"$TMP/many.json"
+is $? 0 "many running programs are profiled" || diag "$(cat "$TMP/err")"
+kill "${many[@]}"
+is "$(jq '.cpu_ns > 0 and .sampled_ns < .cpu_ns * 1.02' "$TMP/many.json")" true "samples begin with the run, where all have their probes" ||
+	diag "$(jq -c 'del(.sections)' "$TMP/many.json")"
+
 if [ "$(uname -m)" != x86_64 ]; then
 	done_testing
 fi

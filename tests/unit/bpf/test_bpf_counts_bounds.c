@@ -324,14 +324,14 @@ static void check_begin(void)
 	model_init(&t, 1);
 	struct count_hit h = {
 		.key = {.slot = SLOT, .where = 1}, .row = rows[0][PHASE_minor], .ts = BEGIN};
-	ebt_count_from_ns = BEGIN + 10;
+	ebt_run_begin_ns = BEGIN + 10;
 	count_begin(&h);
 	ok(!map_entries && !ebt_dropped.nowhere, "what is before the run does not count");
 	h.ts += 10;
 	count_end(&h);
 	const struct ebt_count_lane *l = bpf_map_lookup_elem(&ebt_count_lanes, &h.key);
 	ok(l && l->orphans == 1 && l->first_ns == h.ts, "a phase that had begun is cut");
-	ebt_count_from_ns = 0;
+	ebt_run_begin_ns = 0;
 	forget_maps();
 	model_done(&t);
 }

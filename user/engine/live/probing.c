@@ -335,7 +335,7 @@ enum engine_end probing_begin(struct probing *p, const struct engine *e, bool re
 	if (!err && o->faults)
 		report_price_of_faults(p);
 	if (!err && !o->program)
-		bpf_source_count_from(p->source, UINT64_MAX);
+		bpf_source_begin_run(p->source, UINT64_MAX);
 	if (err) {
 		p->source = NULL;
 		return begin_without(p, err, reason);
@@ -347,7 +347,7 @@ enum engine_end probing_begin(struct probing *p, const struct engine *e, bool re
 void probing_run_begins(struct probing *p, uint64_t now_ns)
 {
 	if (p->source)
-		bpf_source_count_from(p->source, now_ns);
+		bpf_source_begin_run(p->source, now_ns);
 }
 
 /* "12 (populated 2, file 10)" */

@@ -40,7 +40,7 @@ enum engine_end probing_attach(struct probing *p, struct traced_process *process
 /* After all that are known: ENGINE_MISUSED if the report needs to know when objects end, and
  * nothing that was attached to reports that. The reason has been reported then. */
 enum engine_end probing_check_ends(const struct probing *p);
-/* The run begins, with processes that ran before: what is counted counts from now on. */
+/* The run begins, with processes that ran before: counts and samples are from then on. */
 void probing_run_begins(struct probing *p, uint64_t now_ns);
 /* Emits the intervals in which threads do not run that are open, if the sink wants them. */
 void probing_emit_open(struct probing *p, struct sink *k);

@@ -263,7 +263,7 @@ static int bpf_source_stop(struct source *base)
 		err = look(s, true); /* lanes are announced */
 	uint64_t until_ns = now_ns();
 	/* Where probes are removed one by one there are ends without begins. */
-	bpf_source_count_from(base, UINT64_MAX);
+	bpf_source_begin_run(base, UINT64_MAX);
 	if (!err && s->opt.yield == PROBE_TALLIES)
 		err = bpf_counted_stop(&s->counted, until_ns);
 	bpf_records_until(&s->records, until_ns);
@@ -744,11 +744,10 @@ int bpf_source_flush_offcpu(struct source *base)
 	return err;
 }
 
-void bpf_source_count_from(struct source *base, uint64_t ns)
+void bpf_source_begin_run(struct source *base, uint64_t ns)
 {
 	struct bpf_source *s = (struct bpf_source *)base;
-	if (s->opt.yield == PROBE_TALLIES)
-		bpf_kernel_count_from(s->kernel, ns);
+	bpf_kernel_begin_run(s->kernel, ns);
 }
 
 int bpf_source_count(struct source *base)

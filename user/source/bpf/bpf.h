@@ -75,8 +75,8 @@ const struct marker_request *bpf_source_unfound(struct source *s, unsigned *at,
 /* Emits the intervals in which threads do not run and that are open; the rest of each follows as an
  * interval of its own. 0 or -errno. */
 int bpf_source_flush_offcpu(struct source *s);
-/* Events before that time are not counted in maps. 0 until then. */
-void bpf_source_count_from(struct source *s, uint64_t ns);
+/* What is before that time is not counted in maps, and not sampled. 0 until then. */
+void bpf_source_begin_run(struct source *s, uint64_t ns);
 /* Makes tallies (session/tally.h) of what has been counted up to now. By itself it does that each
  * second. 0 or -errno. */
 int bpf_source_count(struct source *s);

@@ -382,9 +382,9 @@ struct bpf_count_maps bpf_kernel_count_maps(const struct bpf_kernel *k)
 	};
 }
 
-void bpf_kernel_count_from(struct bpf_kernel *k, uint64_t ns)
+void bpf_kernel_begin_run(struct bpf_kernel *k, uint64_t ns)
 {
-	__atomic_store_n(&k->skel->bss->ebt_count_from_ns, ns, __ATOMIC_RELAXED);
+	__atomic_store_n(&k->skel->bss->ebt_run_begin_ns, ns, __ATOMIC_RELAXED);
 }
 
 void bpf_kernel_count_gap(struct bpf_kernel *k)

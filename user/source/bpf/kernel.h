@@ -86,8 +86,8 @@ struct bpf_count_maps {
 	int lanes, pages, processes;
 };
 struct bpf_count_maps bpf_kernel_count_maps(const struct bpf_kernel *k);
-/* Events before that time are not counted; 0 until then. */
-void bpf_kernel_count_from(struct bpf_kernel *k, uint64_t ns);
+/* What is before that time is neither counted nor sampled; 0 until then. */
+void bpf_kernel_begin_run(struct bpf_kernel *k, uint64_t ns);
 /* Probes were missing: lanes are cut at their next event. */
 void bpf_kernel_count_gap(struct bpf_kernel *k);
 
