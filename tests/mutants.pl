@@ -4,8 +4,9 @@
 #            [--tree DIR] [--draw]
 #
 # What the tests do not notice: draws COUNT lines of user/, changes each in one place, in a copy of
-# this checkout, and runs what should fail: the unit tests of the file's folder, plain and
-# sanitized; then all others, command-line tests, live tests and attacks, until one fails, twice.
+# this checkout, and runs what should fail: the unit tests of the file's folder and of those above,
+# plain and sanitized; then all others, command-line tests, live tests and attacks, until one fails,
+# twice.
 # --units ends behind the first of these, --tests runs other tests instead, --draw none.
 # The same seed draws the same changes from the same sources. A change that does not compile, or from
 # which the compiler makes the same code, is not counted. Prints what becomes of each change, and the
@@ -109,19 +110,19 @@ sub copy_tree {
 	make('tests sanitized') or die "$tree/mutants.log: the copy cannot be built\n";
 }
 
-# The unit tests of a file of user/: those of its folder, or of one above.
+# The unit tests of a file of user/: those of its folder, and of those above.
 sub units_of {
 	my $at = dirname(shift =~ s{^user/}{}r);
-	while (1) {
-		my @found = map { s{\.c$}{}r } glob "tests/unit/$at/test_*.c";
-		return @found if @found || $at eq '.';
-		$at = dirname($at);
+	my @found;
+	for (; $at ne '.'; $at = dirname($at)) {
+		push @found, map { s{\.c$}{}r } glob "tests/unit/$at/test_*.c";
 	}
+	return @found;
 }
 
 # failing TEST...: the first test that fails, and again when it is run alone; undef: none.
 sub failing {
-	my $seconds = grep({ /\.t$/ } @_) ? 600 : 60;
+	my $seconds = grep({ /\.t$/ } @_) ? 600 : 300;
 	my $one = "env --default-signal O=$O TIMES=/dev/null PART=mutants TEST_SECONDS=$seconds tests/one.sh";
 	my @left = @_;
 	while (@left) {

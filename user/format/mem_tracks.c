@@ -88,7 +88,7 @@ static int visit_site(struct mem_tracks *t, struct display_names *names,
 static int visit_sites(struct mem_tracks *t)
 {
 	const struct session *s = t->model.session;
-	struct display_names *names;
+	struct display_names *names = NULL;
 	struct mem_sites sites = {0};
 	struct buf name;
 	if (!t->model.first)
