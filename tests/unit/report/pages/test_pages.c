@@ -173,6 +173,7 @@ static void test_late_boot(void)
 	is(m.damage.first[0].event.addr, BASE + 110 * PAGE, "the other one is");
 	check_counts(&m, 15, 5, 0, "the pages are what they were last");
 	is(m.first_ns, 500, "the trace begins with P -1");
+	is(m.from_ns, 500, "and so does what is counted");
 	is(m.damage.late_boot, 2, "its events came late");
 	is(m.damage.late, 0, "no others did");
 	/* 10 and 3 of P -1 at 1000, and then 15 without 3 and with 2. */

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* Stacks of this process, made here, on their way to the events that they are of. */
+#include "codec/ring/ids.h"
 #include "session/kinds.h"
 #include "source/bpf/event_stacks.h"
 #include "tests/random.h"
@@ -278,6 +279,22 @@ static void test_choice(void)
 	end();
 }
 
+/* Each numbering has the same counters and the same events of a ring's life. */
+static void test_choice_of_numbers(void)
+{
+	begin((const char *const[]){"minor_promoted", "fork_child"}, 2);
+	const struct ebt_stack_choice *c = event_stacks_choice(s);
+	bool right = true;
+	for (unsigned numbering = 0; numbering < RING_NUMBERINGS; numbering++)
+		for (unsigned id = 0; id < EBT_PHASE_IDS; id++) {
+			uint64_t counter = id == 4 ? 1ull << EBT_COUNTER : 0;
+			uint64_t fork = id == 5 ? 1ull << EBT_LIFECYCLE : 0;
+			right &= c->ids[numbering][id] == (counter | fork);
+		}
+	ok(right, "counters and events of a ring's life by number, in all numberings");
+	end();
+}
+
 int main(void)
 {
 	for (unsigned i = 0; i <= DEEPEST; i++)
@@ -288,5 +305,6 @@ int main(void)
 	test_hostile();
 	test_replaced();
 	test_choice();
+	test_choice_of_numbers();
 	return tap_done();
 }
