@@ -157,6 +157,9 @@ ok $? "markers are refused: blame works, beside the ring" || diag "$(cat "$TMP/e
 ebt ebt_leave_brk pages -- "$minigc" -q -n 10 -c /dev/null
 is "$? $(grep -c "pages are watched through BPF: cannot load the BPF programs: $why" "$TMP/err")" "1 1" \
 	"pages are refused: the command fails, with the reason" || diag "$(cat "$TMP/err")"
+ebt ebt_alloc --mode stream -o "$TMP/trace" -- "$minigc" -q -n 10 -c /dev/null
+is "$? $(grep -c "markers of sampled allocations are not probed: $why; 'ebtrace info --kernel'" "$TMP/err")" "0 1" \
+	"markers of allocations are refused: the rest is traced, and one line says so" || diag "$(cat "$TMP/err")"
 ebt "ebt_alloc ebt_ocaml_alloc" mem -- "$minigc" -q -n 10 -c /dev/null
 is "$? $(grep -c "sampled allocations are read through BPF: cannot load the BPF programs: $why" "$TMP/err")" "1 1" \
 	"allocations are refused: the command fails, with the reason" || diag "$(cat "$TMP/err")"
