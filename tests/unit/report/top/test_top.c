@@ -439,6 +439,37 @@ static void test_file(void)
 	done(&r);
 }
 
+/* Short lives, each released when it has ended: few have numbers of their own. */
+static void test_many(void)
+{
+	struct run r;
+	begin(&r, true, false);
+	struct processes *ps = &r.session->processes;
+	for (uint32_t n = 0; n < 300; n++) {
+		uint32_t process;
+		if (processes_begin(ps, 100 + n, NULL, &process))
+			abort();
+		processes_ref(ps, process);
+		name(&r, process, "child");
+		pause_of(&r, process, 1000 + 3 * n, 1, 80);
+		processes_end(ps, process);
+		processes_unref(ps, process);
+		while (processes_gone(ps)) {
+			uint32_t gone = processes_take_gone(ps);
+			if (gone && sink_forget(r.top, gone))
+				abort();
+			if (gone)
+				processes_release(ps, gone);
+		}
+	}
+	frame(&r, 24, 80, 2000, true);
+	check_line(keys(&r, "egw"), "    300 child ",
+		   "                   0.2     300 1.00ms 1.00ms    210K  4.39M      0",
+		   "those that were added up are of their program, too");
+	check_line(keys(&r, "/x"), "    300 child ", "", "if its name is asked for");
+	done(&r);
+}
+
 /* Parents come from /proc, or a recording: any of them. */
 static void test_circle(void)
 {
@@ -483,6 +514,7 @@ int main(void)
 	test_selection();
 	test_kill();
 	test_file();
+	test_many();
 	test_circle();
 	test_texts();
 	return tap_done();
