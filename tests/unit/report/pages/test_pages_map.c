@@ -3,7 +3,9 @@
 #include "report/pages/model/pages.h"
 
 #include <stdlib.h>
+#include <string.h>
 
+#include "report/pages/map.h"
 #include "tests/random.h"
 #include "tests/tap.h"
 
@@ -187,8 +189,46 @@ static void test_found(void)
 	end(&r);
 }
 
+/* Each is one buffer; what it was drawn with is given back. An emulated processor has no library
+ * that draws. */
+__attribute__((unused)) static void test_pictures(void)
+{
+	static const struct {
+		const char *name, *begin;
+		pages_put *put;
+	} pictures[] = {{"svg", "<?xml", pages_map_svg},
+			{"png", "\211PNG\r\n\032\n", pages_map_png},
+			{"html", "<!DOCTYPE html>", pages_map_html}};
+	struct run r;
+	struct session *session;
+	struct mappings none = {0};
+	struct buf b;
+	int mapped = tap_mappings(false);
+	if (session_new(&session))
+		abort();
+	begin(&r);
+	add_random(&r, 5, 500, 3, 1000000);
+	struct pages_view v = {
+		.session = session, .model = &r.model, .program = "", .mappings = &none, .top = 10};
+	for (unsigned i = 0; i < 3; i++) {
+		const char *begins = pictures[i].begin;
+		if (buf_init(&b, -1, 4096))
+			abort();
+		ok(!pictures[i].put(&b, &v) && b.len > strlen(begins) &&
+			   !memcmp(buf_str(&b), begins, strlen(begins)),
+		   "a picture in %s", pictures[i].name);
+		buf_done(&b);
+	}
+	end(&r);
+	session_free(session);
+	tap_keeps_mapped(tap_mappings(false) - mapped); /* what the library knows of fonts */
+}
+
 int main(void)
 {
+#ifndef __aarch64__
+	test_pictures();
+#endif
 	test_found();
 	test_cell();
 	test_pages();
