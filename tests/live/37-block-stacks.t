@@ -56,6 +56,9 @@ is "$(jq -c '[.blame.longest[].block] | unique' "$TMP/plain.json")" '[null]' "wh
 is "$(grep -A9 'the longest block, of' "$TMP/stat.txt" | grep -o 'at do_sleep\|at wait_for_word' | sort -u | tr '\n' ' ')" \
 	"at do_sleep at wait_for_word " "text has them" || diag "$(cat "$TMP/stat.txt")"
 is "$(grep -c 'The longest pause took .* syscall.S' "$TMP/stat.txt")" 0 "the sentence names no place in a library"
+"$ebt" stat --blame --stack=offcpu --mode probes --json -o "$TMP/stat.json" -- "$O/tests/prog/blamed" "$TMP/file" sleep >"$TMP/said" 2>"$TMP/err"
+is "$(jq -c '[.blame.longest[] | [.stack, (.block.stack | length > 0)]] | unique' "$TMP/stat.json")" '[[[],true]]' \
+	"pauses have none, as --stack has other events" || diag "$(jq -c .blame.longest "$TMP/stat.json")"
 
 # ---- spans ----
 
