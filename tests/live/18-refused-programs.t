@@ -9,7 +9,7 @@ need_command jq
 [ -e /sys/kernel/tracing/trace ] || mount -t tracefs none /sys/kernel/tracing ||
 	skip_all "tracefs cannot be mounted"
 
-# REFUSE="NAME[@N] ...": loads of these programs fail, or the Nth of each.
+# REFUSE="NAME[@N] ...": loads of these programs fail, or the Nth of each. LOAD_SECONDS: the first one takes so long.
 cat >"$TMP/refuse.c" <<'END_C'
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -20,6 +20,7 @@ cat >"$TMP/refuse.c" <<'END_C'
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include <unistd.h>
 
 static int is_refused(const char *name)
 {
@@ -64,6 +65,9 @@ long syscall(long number, ...)
 			return -1;
 		}
 		*last = 0;
+		if (getenv("LOAD_SECONDS"))
+			sleep((unsigned)atoi(getenv("LOAD_SECONDS")));
+		unsetenv("LOAD_SECONDS");
 		if (is_refused(attr->prog_name)) {
 			strcpy(last, attr->prog_name);
 			errno = EACCES;
@@ -154,6 +158,9 @@ is "$status" 1 "--mode stream without markers fails" || diag "$(cat "$TMP/err")"
 run ebt_marker --blame
 [ "$status $(events '.kind == "begin"')" = "0 $(counted)" ] && [ "$(events '.kind == "offcpu"')" -gt 0 ]
 ok $? "markers are refused: blame works, beside the ring" || diag "$(cat "$TMP/err")"
+LOAD_SECONDS=10 ebt "" stat --json -o "$TMP/stat.json" -- "$minigc" -q -n 10 -c /dev/null
+is "$? $(jq '.total.wall_ns > 0 and .total.wall_ns < 10000000000' "$TMP/stat.json")" "0 true" "a run begins with its program: what is loaded before, slowly here, is not part of it" ||
+	diag "$(cat "$TMP/err")" "$(jq -c .total "$TMP/stat.json")"
 ebt ebt_leave_brk pages -- "$minigc" -q -n 10 -c /dev/null
 is "$? $(grep -c "pages are watched through BPF: cannot load the BPF programs: $why" "$TMP/err")" "1 1" \
 	"pages are refused: the command fails, with the reason" || diag "$(cat "$TMP/err")"

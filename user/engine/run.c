@@ -95,7 +95,6 @@ enum engine_end engine_run(struct engine *e)
 	session->timebase = timebase_now();
 	if (e->options->snapshot)
 		return convert_run(e);
-	session->run_begin = session->timebase.at[TIMEBASE_MONOTONIC];
 	session->tracer_tid = (uint32_t)getpid();
 	enum engine_end end = live_run(e);
 	if (!session->run_end.known)

@@ -381,6 +381,7 @@ static enum engine_end start_program(struct live *t)
 	}
 	if (t->probing.source)
 		bpf_source_record_code(t->probing.source, t->program.pid);
+	t->engine->session->run_begin = moment_at(now_ns());
 	err = program_go(&t->program);
 	if (err) {
 		messages_error(r, "cannot run '%s': %s", argv[0], strerror(-err));

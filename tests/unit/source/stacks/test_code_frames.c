@@ -2,6 +2,7 @@
 /* Frames of code in the mappings of this process. */
 #include "proc/maps.h"
 #include "source/stacks/code_frames.h"
+#include "source/stacks/ocaml_parts.h"
 #include "tests/tap.h"
 
 #include <errno.h>
@@ -314,8 +315,23 @@ static void test_stacks(void)
 	finish(&f);
 }
 
+/* C that has called OCaml, and of which nothing was copied. */
+static void test_callbacks(void)
+{
+	static const struct ebt_ocaml_callbacks callbacks = {
+		.count = 3, .callback = {{.frames = 1}, {.frames = 2}, {.frames = 5}}};
+	struct c_stack_of of = {.pid = getpid()};
+	struct ocaml_parts parts = {.count = 0};
+	ocaml_parts_add_callbacks(&of, &parts, &callbacks, 2);
+	ok(parts.count == 2 && parts.c[0].frames == 0 && parts.c[1].frames == 3,
+	   "C that frames which are left out have called is left out, too");
+	ok(parts.has_gap && parts.c[0].code.count == 1 && *parts.c[0].code.address == CODE_GAP,
+	   "of what was not copied there is a gap");
+}
+
 int main(void)
 {
+	test_callbacks();
 	test_far();
 	test_none();
 	test_recorded(false);
