@@ -3,6 +3,7 @@
  * are removed. */
 #include <ebtrace/ring.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -11,6 +12,7 @@
 #include <unistd.h>
 
 #include "engine/live/ring_dirs.h"
+#include "proc/memory_reader.h"
 #include "tests/tap.h"
 
 static char base[] = "/tmp/ebtrace-test.XXXXXX";
@@ -93,6 +95,66 @@ static void test_holds(void)
 	ok(fcntl(fd, F_GETFD) < 0, "at the end all are closed");
 }
 
+/* A process with this directory for its rings in its environment. */
+static pid_t start(const char *value)
+{
+	char name[64], *environment[] = {name, NULL};
+	int end[2];
+	snprintf(name, sizeof(name), "OCAML_RUNTIME_EVENTS_DIR=%s", value);
+	if (pipe2(end, O_CLOEXEC))
+		abort();
+	pid_t pid = fork();
+	if (!pid) {
+		execle("/bin/sleep", "sleep", "600", NULL, environment);
+		_exit(127);
+	}
+	close(end[1]);
+	while (read(end[0], name, 1) > 0) /* until it has called exec */
+		;
+	close(end[0]);
+	return pid;
+}
+
+/* Whether a ring of a process that only root may read was requested, as another user sees it. */
+static int requested_unread(pid_t pid)
+{
+	const struct ring_dirs dirs = {0};
+	int status;
+	pid_t child = fork();
+	if (!child) {
+		if (!geteuid() &&
+		    (setresgid(65534, 65534, 65534) || setresuid(65534, 65534, 65534)))
+			_exit(2);
+		struct memory_reader *memory = memory_reader_new();
+		_exit(ring_dirs_requested(&dirs, NULL, memory, pid, "/a/1.events", "/b"));
+	}
+	return waitpid(child, &status, 0) == child && WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+/* A ring is there because of us, unless its process has chosen another directory. */
+static void test_requested(void)
+{
+	struct ring_dirs dirs = {0};
+	struct memory_reader *memory = memory_reader_new();
+	pid_t pid = start("/a");
+	ok(ring_dirs_requested(&dirs, NULL, memory, pid, "/a/1.events", "/a"),
+	   "a ring in the directory that we have set was requested");
+	ok(!ring_dirs_requested(&dirs, NULL, memory, pid, "/a/1.events", "/b"),
+	   "one in a directory that the process has set was not");
+	ok(ring_dirs_requested(&dirs, NULL, memory, pid, "/c/1.events", "/b"), "one elsewhere was");
+	ring_dirs_own(&dirs, base);
+	struct ring_dir *own = ring_dirs_hold_path(&dirs, base);
+	ok(own && ring_dirs_requested(&dirs, own, memory, pid, "/a/1.events", "/b"),
+	   "so was each in a directory of our own");
+	ring_dirs_put(&dirs, own);
+	ring_dirs_done(&dirs);
+	is(requested_unread(geteuid() ? 1 : pid), 0,
+	   "where the environment cannot be read, it is not known, and was not");
+	memory_reader_free(memory);
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+}
+
 int main(void)
 {
 	struct ring_dirs dirs = {0};
@@ -100,6 +162,7 @@ int main(void)
 	if (!mkdtemp(base))
 		return 1;
 	test_holds();
+	test_requested();
 	pid_t pid = run();
 	ok(exists(ring), "a process has ended, and its ring is there");
 	ring_dirs_remove_left(&dirs, pid, note_left, &left);
