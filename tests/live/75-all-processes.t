@@ -32,7 +32,7 @@ inside() {
 		echo "\$ring \$plain \$other" >pids
 		$*
 	END
-	timeout $((60 * SLOWNESS)) unshare -pf --mount-proc ${as:-} bash "$TMP/$dir/run" >"$TMP/$dir/out" 2>"$TMP/$dir/err"
+	timeout $((200 * SLOWNESS)) unshare -pf --mount-proc ${as:-} bash "$TMP/$dir/run" >"$TMP/$dir/out" 2>"$TMP/$dir/err"
 	status=$?
 	read -r ring plain other <"$TMP/$dir/pids"
 }
