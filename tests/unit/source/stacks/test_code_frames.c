@@ -315,7 +315,7 @@ static void test_stacks(void)
 	finish(&f);
 }
 
-/* C that has called OCaml, and of which nothing was copied. */
+/* Calls from C to OCaml, without a copy of C's stack. */
 static void test_callbacks(void)
 {
 	static const struct ebt_ocaml_callbacks callbacks = {
