@@ -18,29 +18,32 @@ run() {
 		exec "$O/ebtrace" --mode ring -f ndjson -o "$TMP/$1.$2.t" -- sh "$TMP/$1.sh" "$TMP/$1.$2" 2>"$TMP/$1.$2.err"
 	)
 }
-# attach NAME N: one that runs, and goes on when the tracer is there. Its children stay until their rings are read,
-# or the tracer has had three seconds to find that it cannot: of one that came and went between two scans it knows nothing.
+# attach NAME N: one that runs, and goes on when the tracer is there. Its children stay until each one's ring is read,
+# or cannot be: of one that came and went between two scans the tracer knows nothing. At the latest three seconds.
 attach() {
 	local i at=$TMP/$1.$2 stay
 	mkfifo "$at.stay"
 	: >"$at.err"
 	sh "$TMP/$1.sh" "$at" &
+	local program=$!
 	(
 		ulimit -n "$2"
-		exec "$O/ebtrace" -v --mode ring --wait -f ndjson -o "$TMP/$1.$2.t" -p $! 2>"$TMP/$1.$2.err"
+		exec "$O/ebtrace" -v --mode ring --wait -f ndjson -o "$TMP/$1.$2.t" -p "$program" 2>"$TMP/$1.$2.err"
 	) &
 	local tracer=$!
 	wait_for grep -q -e 'real-time' -e 'Too many' "$TMP/$1.$2.err" >/dev/null
 	: >"$at.go"
 	exec {stay}<>"$at.stay"
 	wait_for have_ended "$at"
-	for ((i = 0; i < 60; i++)); do
-		[ "$(grep -c 'reading the ring' "$at.err")" = 8 ] && break
-		sleep 0.05
+	for ((i = 0; i < 15; i++)); do
+		[ "$(named "$at.err" | grep -cvx "process $program")" = 8 ] && break
+		nap 0.2
 	done
 	exec {stay}>&-
 	wait "$tracer"
 }
+# named FILE: the processes that the tracer's messages are about
+named() { grep -o 'process [0-9]\+' "$1" | sort -u; }
 have_ended() { [ "$(find "$TMP" -name "${1##*/}.[0-7]" -size +0 | wc -l)" = 8 ]; }
 # traced HOW NAME N: with N descriptors; 0: all events are there, or a loss, or it was refused; else 1
 traced() {
@@ -53,11 +56,16 @@ traced() {
 	emitted "$at" >"$at.want"
 	delivered "$at" | cmp -s - "$at.want"
 }
+# differs NAME N: notes the number, and shows what the tracer wrote and which counts are not the program's
+differs() {
+	echo "$2" >>"$TMP/$1.bad"
+	diag "with $2: $(cat "$TMP/$1.$2.err" <(delivered "$TMP/$1.$2" | diff - "$TMP/$1.$2.want"))"
+}
 # swept HOW NAME "sentence": with all numbers, four at a time
 swept() {
 	local n i
 	for n in $(seq 8 4 40); do
-		for i in 0 1 2 3; do { traced "$1" "$2" $((n + i)) || echo $((n + i)) >>"$TMP/$2.bad"; } & done
+		for i in 0 1 2 3; do { traced "$1" "$2" $((n + i)) || differs "$2" $((n + i)); } & done
 		wait
 	done
 	[ ! -e "$TMP/$2.bad" ]
