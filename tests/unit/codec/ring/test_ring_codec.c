@@ -372,6 +372,20 @@ static void test_cuts(void)
 	ok(same, "a batch cut at any word, with room for any number, gives the same events");
 }
 
+static void test_back(enum ebt_release release)
+{
+	uint32_t n, ids, back = 0, none = 0;
+	const uint16_t *id = ring_canonical_phases(release, &n);
+	const uint16_t *raw = ring_raw_phases(release, &ids);
+	for (uint32_t i = 0; i < n; i++)
+		back += id[i] < ids && raw[id[i]] == i;
+	for (uint32_t i = 0; i < ids; i++)
+		none += raw[i] == RING_NO_RAW;
+	ok(back == n && none == ids - n,
+	   "%s: each number is that of its phase, and others have none",
+	   ring_release_name(release));
+}
+
 static void test_ids(void)
 {
 	/* OCaml's numbers: {release, its number, name}; from the tables of the releases */
@@ -409,6 +423,8 @@ static void test_ids(void)
 		if (raw && name)
 			ok(raw[t[rows[i].raw]] == rows[i].raw, "and back");
 	}
+	for (enum ebt_release r = EBT_RELEASE_OCAML_5_0; r <= EBT_RELEASE_OCAML_5_2; r++)
+		test_back(r);
 	ok(!ring_numbering(EBT_RELEASE_EBTRACE) && !ring_numbering(EBT_RELEASE_OCAML_5_5) &&
 		   ring_numbering(EBT_RELEASE_OCAML_5_0) == ring_numbering(EBT_RELEASE_OCAML_5_1) &&
 		   ring_numbering(EBT_RELEASE_OCAML_5_1) != ring_numbering(EBT_RELEASE_OCAML_5_2) &&

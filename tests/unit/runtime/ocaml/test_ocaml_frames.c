@@ -153,6 +153,9 @@ static void test_damage(void)
 	ok(ocaml_frames_positions(&m, BASE, -1, position) == 1 && !strcmp(position[0].file, "map"),
 	   "where it ends in a name, the name ends too");
 	image_bytes = sizeof(image);
+	memset(image + 640, 'm', 300);
+	is(ocaml_frames_positions(&m, BASE, -1, position) == 1 ? strlen(position[0].file) : 0,
+	   OCAML_NAME_BYTES - 1, "a name is cut where it is longer than there is room for it");
 	PUT(uint16_t, 8, 0xffff);
 	is(ocaml_frames_positions(&m, BASE, -1, position), 0, "a return to C has none");
 }

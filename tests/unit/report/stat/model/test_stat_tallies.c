@@ -103,10 +103,35 @@ static void test_forget(void)
 	stat_run_done(&r);
 }
 
+/* A tally has what was counted since the one before it. */
+static void test_counters(void)
+{
+	struct stat_run r;
+	struct stat_tallies ts = {0};
+	stat_run_begin(&r, 0);
+	struct tally *first = tally(1, 10, 0), *second = tally(1, 20, 0);
+	first->counter[TALLY_PROMOTED_WORDS] = 30;
+	first->counter_seen[TALLY_PROMOTED_WORDS] = true;
+	second->counter[TALLY_MINOR_WORDS] = 5;
+	second->counter_seen[TALLY_MINOR_WORDS] = true;
+	stat_tallies_add(&ts, first);
+	stat_tallies_add(&ts, second);
+	if (stat_tallies_apply(&ts, &r.model, 99 * US))
+		abort();
+	const struct stat_numbers *n = &stat_processes_find(&r.model.processes, 1)->numbers;
+	ok(n->promoted_words.seen && n->promoted_words.words == 30 && n->minor_words.seen &&
+		   n->minor_words.words == 5 && !n->major_words.seen && !n->minor_bytes.seen,
+	   "a counter that has been seen stays so when no more comes to it");
+	stat_tallies_done(&ts);
+	stat_run_end(&r, 0);
+	stat_run_done(&r);
+}
+
 int main(void)
 {
 	test_order();
 	test_apply();
+	test_counters();
 	test_forget();
 	return tap_done();
 }
