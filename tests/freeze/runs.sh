@@ -213,6 +213,19 @@ outputs() {
 		events "eio/$name" 4711.events --ocaml-version 5.3
 		waits "eio/$name" 4711.events --ocaml-version 5.3
 	done
+	drawn=2
+	[ $part = quick ] && drawn=1
+	for ((seed = 1; seed <= drawn; seed++)); do
+		name=drawn/$seed
+		"${E%/*}/write_drawn" $seed prog.ebt
+		events "$name" prog.ebt
+		choices "$name" prog.ebt
+		memory "$name" prog.ebt
+		heap "$name" prog.ebt
+		waits "$name" prog.ebt
+		samples "$name" prog.ebt
+		frozen "$name stat --blame --interval 2ms" stat --blame --interval 2ms prog.ebt
+	done
 	xz -dc "$data/ocaml-5.3.0/d-wrapped.events.xz" >4711.events
 	xz -dc "$data/ocaml-5.3.0/f-fork-parent.events.xz" >4712.events
 	xz -dc "$data/ocaml-5.3.0/f-fork-child.events.xz" >4713.events

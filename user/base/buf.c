@@ -2,6 +2,7 @@
 #include "base/buf.h"
 #include "base/array.h"
 #include "base/file.h"
+#include "base/utf8.h"
 #include "base/writer.h"
 
 #include <errno.h>
@@ -129,6 +130,19 @@ void buf_put(struct buf *b, const void *data, size_t len)
 	}
 	memcpy(b->data + b->len, data, len);
 	b->len += len;
+}
+
+void buf_put_plain(struct buf *b, const char *s, size_t len)
+{
+	while (len) {
+		size_t n = utf8_plain(s, len);
+		buf_put(b, s, n);
+		if (n == len)
+			return;
+		buf_puts(b, "?");
+		s += n + 1;
+		len -= n + 1;
+	}
 }
 
 const char *buf_str(struct buf *b)

@@ -2,9 +2,7 @@
 #include "report/folded.h"
 
 #include <inttypes.h>
-#include <string.h>
 
-#include "base/utf8.h"
 #include "report/text.h"
 
 #define PATH_BYTES 4096 /* at first */
@@ -12,17 +10,8 @@
 /* A name as an element of a path: no ";", no end of a line. */
 static void put_element(struct buf *path, const char *name)
 {
-	size_t left = strlen(name), at = path->len;
-	while (left) {
-		size_t n = utf8_plain(name, left);
-		buf_put(path, name, n);
-		if (n < left) {
-			buf_puts(path, "?");
-			n++;
-		}
-		name += n;
-		left -= n;
-	}
+	size_t at = path->len;
+	report_put_text(path, name);
 	for (; at < path->len; at++)
 		if (path->data[at] == ';')
 			path->data[at] = ':';

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "base/plural.h"
-#include "base/utf8.h"
 #include "stream/loss.h"
 
 void report_print(struct buf *b, const char *fmt, ...)
@@ -44,16 +43,7 @@ struct report_text report_ns_text(double ns)
 
 void report_put_text(struct buf *b, const char *s)
 {
-	size_t left = strlen(s);
-	while (left) {
-		size_t n = utf8_plain(s, left);
-		buf_put(b, s, n);
-		if (n == left)
-			return;
-		buf_puts(b, "?");
-		s += n + 1;
-		left -= n + 1;
-	}
+	buf_put_plain(b, s, strlen(s));
 }
 
 void report_put_loss(struct buf *b, const struct session *s)

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "session/event_stack.h"
 
+#include <string.h>
+
 #include "base/plural.h"
 
 uint32_t event_stack_left_out_long(const struct session *s, uint32_t stack)
@@ -32,14 +34,15 @@ uint32_t event_stack_lines(const struct session *s, uint32_t stack, const char *
 		/* Of functions that were inlined the innermost is the last. */
 		for (uint32_t i = frames_texts(w.frame); fits && i-- > w.first;) {
 			one.len = 0;
-			buf_puts(&one, indent);
 			frames_put_text(s->frames, w.frame, i, &one);
-			buf_puts(&one, "\n");
-			fits = one.len <= max_bytes - bytes;
+			size_t line_bytes = strlen(indent) + one.len + 1;
+			fits = line_bytes <= max_bytes - bytes;
 			if (!fits)
 				break;
-			buf_put(out, one.data, one.len);
-			bytes += one.len;
+			buf_puts(out, indent);
+			buf_put_plain(out, one.data, one.len);
+			buf_puts(out, "\n");
+			bytes += line_bytes;
 			lines++;
 		}
 	}

@@ -136,6 +136,31 @@ static void test_utf8_copy(void)
 }
 
 /* The first and the last code of each length, the surrogates, and the codes beside them. */
+static void test_put_plain(void)
+{
+	static const struct {
+		const char *text, *want;
+	} rows[] = {
+		{"", ""},
+		{"plain", "plain"},
+		{"\033[2J", "?[2J"},
+		{"a\nb\t", "a?b?"},
+		{"\xff\xfez", "??z"},
+		{"\xc3\xa9\xc3", "\xc3\xa9?"},
+		{"\xe2\x80\xaez", "???z"},
+	};
+	struct buf b;
+	buf_init(&b, -1, 4096);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		b.len = 0;
+		buf_put_plain(&b, rows[i].text, strlen(rows[i].text));
+		ok(!strcmp(buf_str(&b), rows[i].want),
+		   "a text of a traced program, row %zu: what a terminal obeys is a question mark",
+		   i);
+	}
+	buf_done(&b);
+}
+
 static void test_utf8_limits(void)
 {
 	static const struct {
@@ -331,6 +356,7 @@ int main(void)
 	test_blocks();
 	test_utf8_copy();
 	test_utf8_plain();
+	test_put_plain();
 	test_utf8_limits();
 	test_xml();
 	return tap_done();

@@ -317,6 +317,23 @@ static void check_exec(void)
 	model_done(&t);
 }
 
+/* A run that fails does not end its lanes. What they leave is LeakSanitizer's. */
+static void check_given_up(void)
+{
+	struct model t;
+	model_init(&t, 1);
+	memset(&race, 0, sizeof(race));
+	announce_lane(&t, 0);
+	one_pause(50);
+	if (bpf_counted_read(&t.counted, race.hit.ts))
+		abort();
+	const struct tally *y = t.tallies.first;
+	ok(y && !y->next && y->phase[PHASE_minor].ended == 1,
+	   "a run that is given up has what was read");
+	forget_maps();
+	model_done(&t);
+}
+
 /* A process that ran before the run. */
 static void check_begin(void)
 {
@@ -358,6 +375,7 @@ int main(void)
 	check_ends();
 	check_pause();
 	check_pause_at_end();
+	check_given_up();
 	check_begin();
 	check_races();
 	check_exec();

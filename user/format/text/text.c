@@ -284,17 +284,7 @@ static inline int push(struct text *t, const struct text_lane *lane, const struc
 /* Texts of programs may hold control characters, which must not reach a terminal. */
 static void put_plain(struct text *t, const char *s)
 {
-	for (size_t left = strlen(s); left;) {
-		size_t n = utf8_plain(s, left);
-		buf_put(&t->buf, s, n);
-		s += n;
-		left -= n;
-		if (!left)
-			break;
-		put(t, "?");
-		s++;
-		left--;
-	}
+	buf_put_plain(&t->buf, s, strlen(s));
 }
 
 static void put_name(struct text *t, const struct ebt_event *ev)

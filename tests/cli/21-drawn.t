@@ -1,0 +1,31 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# Captures whose events, names and texts are drawn (tests/freeze/write_drawn.c), in every format and report: JSON is
+# valid, no text has what a terminal obeys, nothing is damaged or crashes. SEED=N begins elsewhere.
+. tests/lib.sh
+need_command jq
+first=${SEED:-100}
+forms=("-f text" "-f ndjson" "-f perfetto" "-f chrome" "-f fxt" "-f ebt" "-f memtrace" "-f pagetrace" "stat --blame --interval 2ms"
+	"stat --json" "stat --mmu -f svg" spans "spans --json --interval 5ms" "spans -f svg" "top --once --blame" "top --json" mem
+	"mem lifetimes --json" "mem timeline -f svg" "mem flame" "mem -f pprof" "pages map -f html" "pages owners" "pages damage" "profile --by span"
+	"profile --json" "profile -f pprof" "profile --off-cpu" "info --json")
+# checked FORM: what is wrong with $TMP/out, of that form
+checked() {
+	case $1 in
+	*ndjson* | *json* | *chrome*) jq -e . "$TMP/out" >/dev/null 2>"$TMP/jq" || head -1 "$TMP/jq" ;;
+	*perfetto | *fxt | *ebt | *memtrace | *pagetrace | *pprof) ;;
+	*) LC_ALL=C grep -ac $'[\x01-\x08\x0b-\x1f\x7f\xff]' "$TMP/out" | grep -vx 0 ;;
+	esac
+}
+for form in "${forms[@]}"; do
+	wrong=
+	for ((seed = first; seed < first + 3; seed++)); do
+		[ -e "$TMP/$seed.ebt" ] || "${O%/asan}/freeze/write_drawn" $seed "$TMP/$seed.ebt"
+		# shellcheck disable=SC2086
+		"$O/ebtrace" $form "$TMP/$seed.ebt" >"$TMP/out" 2>"$TMP/err"
+		case $? in 0 | 4) ;; *) wrong+=" $seed: status $? $(head -1 "$TMP/err")" ;; esac
+		wrong+=$(checked "$form")
+	done
+	is "$wrong" "" "$form: whatever a capture holds, it is shown"
+done
+done_testing
