@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
 # A program and a library whose segments lie 2 MiB apart, with nothing between those of the program: their
-# frames have names wherever stacks are shown, and so two equal runs differ in nothing.
+# frames have names wherever stacks are shown, and so two equal runs differ in nothing. A program without a build id.
 . tests/lib.sh
 need_root
 need_command cc
@@ -118,5 +118,14 @@ for name in holes fixed; do
 	feed | timeout 300 "$O/ebtrace" trace --stack=begin -q -o "$TMP/out.ndjson" -- "$TMP/$name" wait 2>"$TMP/err"
 	is "$(chains "$TMP/out.ndjson" begin)" "300 $outer act@holes.c:$(lines ebt_begin holes.c)" "and trace --stack" ||
 		diag "$(cat "$TMP/err")"
+done
+
+build -Wl,--build-id=none -o "$TMP/no-id"
+ok $? "a program is linked without a build id"
+for form in perfetto chrome fxt ndjson ebt; do
+	feed | timeout 300 "$O/ebtrace" trace --stack=begin -q -f $form -o "$TMP/out" -- "$TMP/no-id" wait 2>"$TMP/err"
+	status=$?
+	[ $form = ebt ] && "$O/ebtrace" -q "$TMP/out" -o "$TMP/of-ebt.txt" && mv "$TMP/of-ebt.txt" "$TMP/out"
+	is "$status $(grep -ac lib_call "$TMP/out" | sed 's/[1-9][0-9]*/some/')" "0 some" "$form has its stacks" || diag "$(cat "$TMP/err")"
 done
 done_testing
