@@ -81,6 +81,37 @@ static uint32_t pid_of(unsigned process)
 	return 100 + 11 * process;
 }
 
+/* What its samples of allocations are of, a mapping, and why the capture was kept. */
+static void put_owned(struct drawing *d, uint32_t pid)
+{
+	struct capture_item trace = {.what = CAPTURE_ALLOC_TRACE,
+				     .alloc_trace = {.pid = pid, .word_bits = 64}};
+	struct capture_item mapping = {.what = CAPTURE_MAPPING,
+				       .mapping = {.pid = pid,
+						   .addr = 0xc000000000 + 8192 * below(d, 512),
+						   .bytes = 8192 * below(d, 64)}};
+	struct capture_item trigger = {.what = CAPTURE_TRIGGER,
+				       .trigger = {.pid = pid,
+						   .domain = (uint16_t)below(d, DOMAINS),
+						   .begin_ns = d->ts + below(d, 1000000),
+						   .end_ns = d->ts + 1000000 + below(d, 1000000),
+						   .kept_ns = d->ts,
+						   .ns = below(d, 1000000)}};
+	trace.alloc_trace.sample_rate = (double)(1 + below(d, 100)) / 100;
+	for (unsigned i = 0; i < CAPTURE_ALLOC_TEXTS; i++) {
+		const char *string = text(d);
+		trace.alloc_trace.text[i] = (struct capture_text){string, strlen(string)};
+	}
+	snprintf(mapping.mapping.name, sizeof(mapping.mapping.name), "%s", text(d));
+	snprintf(trigger.trigger.span, sizeof(trigger.trigger.span), "%s", text(d));
+	snprintf(trigger.trigger.condition, sizeof(trigger.trigger.condition), "%s", text(d));
+	if (below(d, 3))
+		put(d, &trace);
+	put(d, &mapping);
+	if (!below(d, 3))
+		put(d, &trigger);
+}
+
 static void put_processes(struct drawing *d)
 {
 	put(d, &(struct capture_item){.what = CAPTURE_SESSION,
@@ -105,6 +136,7 @@ static void put_processes(struct drawing *d)
 		of->peak_rss_known = i > 0;
 		of->peak_rss_bytes = below(d, 1u << 28);
 		put(d, &p);
+		put_owned(d, pid_of(i));
 		for (uint32_t id = 0; id < NAMES; id++) {
 			struct capture_item n = {.what = CAPTURE_NAME,
 						 .name = {.pid = pid_of(i), .id = id}};
@@ -200,6 +232,11 @@ static void set_arguments(struct drawing *d, struct ebt_event *ev, struct lane *
 		ev->id = (uint32_t)below(d, 3);
 		ev->arg[0] = below(d, 2);
 		break;
+	case EBT_OFFCPU:
+	case EBT_PAUSE:
+		ev->pos = below(d, 3000000);
+		ev->id = (uint32_t)below(d, 12);
+		break;
 	case EBT_LOST:
 		ev->pos = ev->ts - below(d, 1000000);
 		ev->arg[0] = below(d, 3) ? below(d, 100) : EBT_LOST_UNCOUNTED;
@@ -216,7 +253,7 @@ static uint16_t draw_kind(struct drawing *d)
 		EBT_INT,       EBT_CUSTOM,	  EBT_LOST,	 EBT_DAMAGE,	  EBT_ALLOC,
 		EBT_ALLOC,     EBT_ALLOC,	  EBT_PROMOTE,	 EBT_COLLECT,	  EBT_PAGE_ALLOC,
 		EBT_PAGE_FREE, EBT_PAGE_SCAVENGE, EBT_SAMPLE,	 EBT_SAMPLE,	  EBT_MARKER_HIT,
-		EBT_PROCESS,
+		EBT_PROCESS,   EBT_OFFCPU,	  EBT_OFFCPU,	 EBT_PAUSE,
 	};
 	uint64_t nested = below(d, 3);
 	return nested == 0   ? EBT_BEGIN
@@ -248,6 +285,8 @@ static size_t put_payload(struct drawing *d, const struct ebt_event *ev, uint8_t
 		memcpy(bytes, string, strlen(string));
 		return strlen(string);
 	case EBT_ALLOC_SIZES:
+	case EBT_OFFCPU:
+	case EBT_PAUSE:
 		for (unsigned i = 0; i < EBT_ALLOC_BUCKETS; i++)
 			words[i] = number(d);
 		memcpy(bytes, words, sizeof(words));

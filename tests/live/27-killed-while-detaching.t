@@ -5,7 +5,7 @@
 . tests/lib.sh
 ocaml_root
 need_file "$O/tests/prog/sites_x86_64"
-RUNS=${RUNS:-3}     # of each sequence, by each worker
+RUNS=${RUNS:-2}     # of each sequence, by each worker
 MARKERS=${MARKERS:-6}  # workers with a program with markers
 FUNCTIONS=${FUNCTIONS:-4} # with an OCaml program, probed at functions
 ocaml_build_here busy
