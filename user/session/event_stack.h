@@ -63,8 +63,9 @@ static inline bool event_stack_next(struct event_stack_walk *w)
 	return true;
 }
 
-/* Appends a line for each function, but for those beyond `max_bytes`, then one with the number of
- * those that are left out, if any are. Returns the number of functions. */
+/* Appends a line for each function, which is safe for a terminal, but for those beyond `max_bytes`,
+ * then one with the number of those that are left out, if any are. Returns the number of functions.
+ */
 uint32_t event_stack_lines(const struct session *s, uint32_t stack, const char *indent,
 			   size_t max_bytes, struct buf *out);
 /* Writes a key and an array of strings, and a key with the number of those that are left out, if

@@ -140,21 +140,13 @@ void fxt_args_stack(struct fxt_record *r, const struct session *session, uint32_
 {
 	const size_t words = FXT_RECORD_WORDS - REST_WORDS;
 	size_t room = r->count < words ? (words - r->count) * sizeof(uint64_t) : 0;
-	char value[FXT_VALUE_BYTES];
 	struct buf text;
-	bool is_cut;
 	if (!stack || room < ROOM_LEAST || !buf_init_part(&text, r->out))
 		return;
-	if (room > sizeof(value))
-		room = sizeof(value);
-	size_t len = 0, most = room - LEFT_OUT_BYTES;
-	do { /* a byte that is not UTF-8 becomes three */
-		text.len = 0;
-		event_stack_lines(session, stack, "", most, &text);
-		len = utf8_copy(value, room, text.data, text.len ? text.len - 1 : 0, &is_cut);
-		most -= most / 16;
-	} while (is_cut);
-	fxt_record_text(r, "stack", value, len);
+	if (room > FXT_VALUE_BYTES)
+		room = FXT_VALUE_BYTES;
+	event_stack_lines(session, stack, "", room - LEFT_OUT_BYTES, &text);
+	fxt_record_text(r, "stack", text.data, text.len ? text.len - 1 : 0);
 	buf_done_part(&text, r->out);
 }
 
