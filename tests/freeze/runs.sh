@@ -1,10 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# Runs the program over every fixture, and over captures that are drawn, in every format and every report in every form, and over command lines that it
-# refuses, and prints "HASH<TAB>NAME" for each run: of what it wrote to stdout, its exit status and what it wrote to
-# stderr. A NAME is the fixture's and the command line behind it. FREEZE_KEEP=DIR keeps what was hashed, for a diff.
-# The first argument: `outputs`; `quick`, some of these; `refusals`; or `some-refusals`, with pairs of options of one
-# command alone: the table of options is one for all.
+# Runs the program over every fixture, and over captures that are drawn, in every format and every report in every form,
+# and over command lines that it refuses, and prints "HASH<TAB>NAME" for each run: of what it wrote to stdout, its exit
+# status and what it wrote to stderr. A NAME is the fixture's and the command line behind it. FREEZE_KEEP=DIR keeps what
+# was hashed, for a diff. The first argument: `outputs`; `quick`, some of these; `refusals`; or `some-refusals`, with
+# pairs of options of one command alone: the table of options is one for all.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 . tests/freeze/serve.sh
