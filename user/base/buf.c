@@ -132,16 +132,17 @@ void buf_put(struct buf *b, const void *data, size_t len)
 	b->len += len;
 }
 
-void buf_put_plain(struct buf *b, const char *s, size_t len)
+void buf_put_plain(struct buf *b, const char *s)
 {
-	while (len) {
-		size_t n = utf8_plain(s, len);
+	size_t left = strlen(s);
+	while (left) {
+		size_t n = utf8_plain(s, left);
 		buf_put(b, s, n);
-		if (n == len)
+		if (n == left)
 			return;
 		buf_puts(b, "?");
 		s += n + 1;
-		len -= n + 1;
+		left -= n + 1;
 	}
 }
 

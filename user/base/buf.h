@@ -41,7 +41,7 @@ void buf_done_part(struct buf *b, struct buf *whole);
 bool buf_ready(const struct buf *b);
 void buf_put(struct buf *b, const void *data, size_t len);
 /* A text of a traced program, a question mark for each byte that is not safe for a terminal. */
-void buf_put_plain(struct buf *b, const char *s, size_t len);
+void buf_put_plain(struct buf *b, const char *s);
 /* Writes the buffered bytes to the descriptor, or queues them. 0 or the first error. */
 int buf_flush(struct buf *b);
 /* Writes the buffered bytes and waits until all are written. 0 or the first error. */

@@ -11,7 +11,7 @@
 static void put_element(struct buf *path, const char *name)
 {
 	size_t at = path->len;
-	report_put_text(path, name);
+	buf_put_plain(path, name);
 	for (; at < path->len; at++)
 		if (path->data[at] == ';')
 			path->data[at] = ':';

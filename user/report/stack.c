@@ -43,7 +43,7 @@ void report_stack_put(struct buf *b, const struct session *s, uint32_t stack)
 			frames_put_text(s->frames, f, i, &one);
 			buf_put(&one, "", 1);
 			buf_puts(b, "        at ");
-			report_put_text(b, one.data);
+			buf_put_plain(b, one.data);
 			buf_puts(b, "\n");
 			buf_done_part(&one, b);
 		}
@@ -114,12 +114,12 @@ const struct frame_position *report_stack_innermost(const struct session *s, uin
 void report_stack_put_position(struct buf *b, const struct session *s,
 			       const struct frame_position *at)
 {
-	report_put_text(b, strings_text(s->strings, at->file));
+	buf_put_plain(b, strings_text(s->strings, at->file));
 	if (at->has_line)
 		report_print(b, ":%" PRIu32, at->line);
 	if (at->function) {
 		buf_puts(b, " (");
-		report_put_text(b, strings_text(s->strings, at->function));
+		buf_put_plain(b, strings_text(s->strings, at->function));
 		buf_puts(b, ")");
 	}
 }

@@ -4,7 +4,6 @@
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "base/plural.h"
 #include "stream/loss.h"
@@ -39,11 +38,6 @@ struct report_text report_ns_text(double ns)
 		ns /= 1000;
 	snprintf(t.text, sizeof(t.text), u ? "%.3f %s" : "%.0f %s", ns, units[u]);
 	return t;
-}
-
-void report_put_text(struct buf *b, const char *s)
-{
-	buf_put_plain(b, s, strlen(s));
 }
 
 void report_put_loss(struct buf *b, const struct session *s)

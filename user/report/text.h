@@ -19,8 +19,6 @@ struct report_text report_bytes_text(double bytes);
 struct report_text report_ns_text(double ns);
 /* Lines that say that losses or damage make the numbers too small; nothing where there are none. */
 void report_put_loss(struct buf *b, const struct session *s);
-/* A text of a traced program. */
-void report_put_text(struct buf *b, const char *s);
 
 /* A share in per cent; 0 of nothing. */
 static inline double report_percent(double part, double whole)

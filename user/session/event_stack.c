@@ -27,7 +27,7 @@ uint32_t event_stack_lines(const struct session *s, uint32_t stack, const char *
 	struct event_stack_walk w;
 	struct buf one;
 	uint32_t lines = 0, texts = stacks_texts(s->stacks, stack);
-	size_t bytes = 0;
+	size_t bytes = 0, indent_bytes = strlen(indent);
 	bool fits = buf_init_part(&one, out);
 	event_stack_begin(&w, s, stack);
 	while (fits && event_stack_next(&w)) {
@@ -35,12 +35,12 @@ uint32_t event_stack_lines(const struct session *s, uint32_t stack, const char *
 		for (uint32_t i = frames_texts(w.frame); fits && i-- > w.first;) {
 			one.len = 0;
 			frames_put_text(s->frames, w.frame, i, &one);
-			size_t line_bytes = strlen(indent) + one.len + 1;
+			size_t line_bytes = indent_bytes + one.len + 1;
 			fits = line_bytes <= max_bytes - bytes;
 			if (!fits)
 				break;
 			buf_puts(out, indent);
-			buf_put_plain(out, one.data, one.len);
+			buf_put_plain(out, buf_str(&one));
 			buf_puts(out, "\n");
 			bytes += line_bytes;
 			lines++;

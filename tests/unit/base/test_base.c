@@ -153,7 +153,7 @@ static void test_put_plain(void)
 	buf_init(&b, -1, 4096);
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
 		b.len = 0;
-		buf_put_plain(&b, rows[i].text, strlen(rows[i].text));
+		buf_put_plain(&b, rows[i].text);
 		ok(!strcmp(buf_str(&b), rows[i].want),
 		   "a text of a traced program, row %zu: what a terminal obeys is a question mark",
 		   i);

@@ -102,9 +102,8 @@ static uint32_t put_build_id(struct perfetto_stacks *k, uint32_t string)
 	const char *hex = strings_text(k->session->strings, string);
 	char bytes[64];
 	size_t n = 0;
-	if (!string)
-		return 0;
-	for (; n < sizeof(bytes) && digit(hex[2 * n]) >= 0 && digit(hex[2 * n + 1]) >= 0; n++)
+	for (; hex && n < sizeof(bytes) && digit(hex[2 * n]) >= 0 && digit(hex[2 * n + 1]) >= 0;
+	     n++)
 		bytes[n] = (char)(digit(hex[2 * n]) << 4 | digit(hex[2 * n + 1]));
 	if (!n)
 		return 0;

@@ -281,18 +281,12 @@ static inline int push(struct text *t, const struct text_lane *lane, const struc
 		       : tracks_push(t->tracks, ev);
 }
 
-/* Texts of programs may hold control characters, which must not reach a terminal. */
-static void put_plain(struct text *t, const char *s)
-{
-	buf_put_plain(&t->buf, s, strlen(s));
-}
-
 static void put_name(struct text *t, const struct ebt_event *ev)
 {
 	const char *name = names_event(t->session, ev);
 	put(t, " ");
 	if (name)
-		put_plain(t, name);
+		buf_put_plain(&t->buf, name);
 	else
 		put_u64(t, ev->id & ~EBT_UNKNOWN_ID);
 }
@@ -395,7 +389,8 @@ static void put_arg(struct text *t, const struct event_arg *arg)
 	else if (a->type == KINDS_TYPE_quoted)
 		put_quoted(t, arg->text);
 	else
-		put_plain(t, arg->text ? arg->text : kinds_arg_text(a, arg->value, scratch));
+		buf_put_plain(&t->buf,
+			      arg->text ? arg->text : kinds_arg_text(a, arg->value, scratch));
 }
 
 static void put_args(struct text *t, const struct ebt_event *ev)

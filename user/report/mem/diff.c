@@ -80,10 +80,10 @@ static void put_sites(struct buf *b, const struct mem_diff *d, struct display_na
 		const char *file = strings_text(d->strings, s->file);
 		put_numbers(b, d, &s->difference);
 		buf_puts(b, mark_of(s));
-		report_put_text(b, strings_text(d->strings, display_name(names, s->name)));
+		buf_put_plain(b, strings_text(d->strings, display_name(names, s->name)));
 		if (file) {
 			buf_puts(b, " (");
-			report_put_text(b, file);
+			buf_put_plain(b, file);
 			buf_puts(b, ")");
 		}
 		buf_puts(b, "\n");
@@ -98,7 +98,7 @@ static void put_side(struct buf *b, const struct mem_diff *d, unsigned side, con
 	const struct mem_diff_side *s = &d->side[side];
 	const char *program = strings_text(d->strings, s->program);
 	report_print(b, "%s: ", title);
-	report_put_text(b, program ? program : "no allocation");
+	buf_put_plain(b, program ? program : "no allocation");
 	report_print(b, ", %s %s (%s) %s %s\n", report_bytes_text(s->bytes.bytes).text,
 		     d->live ? "alive" : "allocated", mem_interval_text(&s->bytes).text,
 		     d->live ? "at" : "in", report_ns_text((double)s->elapsed_ns).text);

@@ -42,7 +42,7 @@ static void put_process(struct buf *b, const struct session *s, const struct mem
 {
 	const char *executable = strings_text(s->strings, p->executable);
 	const char *name = executable && *executable ? executable : p->comm;
-	report_put_text(b, *name ? name : "program without a name");
+	buf_put_plain(b, *name ? name : "program without a name");
 	if (p->pid)
 		report_print(b, " [%" PRIu32 "]", p->pid);
 }

@@ -22,9 +22,9 @@ static void put_side(struct buf *b, const struct profile_diff *d, unsigned side,
 	const char *program = strings_text(d->strings, s->program);
 	char lost[LOSS_TEXT_BYTES];
 	report_print(b, "%s: ", title);
-	report_put_text(b, program && *program ? program
-			   : s->samples	       ? "program without a name"
-					       : "no program");
+	buf_put_plain(b, program && *program ? program
+			 : s->samples	     ? "program without a name"
+					     : "no program");
 	report_print(b, ", %" PRIu64 " sample%s in %s", s->samples, plural(s->samples),
 		     report_ns_text((double)s->elapsed_ns).text);
 	if (s->period_ns)
@@ -72,11 +72,11 @@ static void put_function(struct buf *b, const struct profile_diff *d,
 	buf_puts(b, !f->total.of[PROFILE_BEFORE]  ? "  new   "
 		    : !f->total.of[PROFILE_AFTER] ? "  gone  "
 						  : "        ");
-	report_put_text(b, strings_text(d->strings, f->name));
+	buf_put_plain(b, strings_text(d->strings, f->name));
 	if (file) {
 		const char *slash = strrchr(file, '/');
 		buf_puts(b, " (");
-		report_put_text(b, slash && slash[1] ? slash + 1 : file);
+		buf_put_plain(b, slash && slash[1] ? slash + 1 : file);
 		if (f->line)
 			report_print(b, ":%" PRIu32, f->line);
 		buf_puts(b, ")");
@@ -97,7 +97,7 @@ static void put_section(struct buf *b, const struct profile_diff *d,
 {
 	struct profile_difference n = profile_diff_of(d, &s->samples);
 	buf_puts(b, "\n");
-	report_put_text(b, s->name);
+	buf_put_plain(b, s->name);
 	report_print(b, ": %.2f %% before, %.2f %% after, change %+.2f %% (%+.2f to %+.2f)%s\n",
 		     n.value[PROFILE_BEFORE].percent, n.value[PROFILE_AFTER].percent, n.change,
 		     n.low, n.high, n.is_noise ? ", noise" : "");

@@ -82,11 +82,11 @@ static void put_phases(struct buf *b, const struct profile_model *m)
 
 static void put_name(struct buf *b, const struct profile_function *f)
 {
-	report_put_text(b, f->name);
+	buf_put_plain(b, f->name);
 	if (f->file) {
 		const char *slash = strrchr(f->file, '/');
 		buf_puts(b, " (");
-		report_put_text(b, slash && slash[1] ? slash + 1 : f->file);
+		buf_put_plain(b, slash && slash[1] ? slash + 1 : f->file);
 		if (f->line)
 			report_print(b, ":%" PRIu32, f->line);
 		buf_puts(b, ")");
@@ -126,7 +126,7 @@ static int put_section(struct buf *b, const struct profile_view *v,
 {
 	const struct profile_model *m = v->model;
 	buf_puts(b, "\n");
-	report_put_text(b, of->name);
+	buf_put_plain(b, of->name);
 	report_print(b, ": %s", share_text(of->samples, m->samples).text);
 	bool is_mixed = of->collector && of->collector < of->samples;
 	if (is_mixed)

@@ -70,7 +70,7 @@ static void put_by(struct buf *b, const struct waits_row *r)
 	switch (r->by) {
 	case WAITS_BY_THREAD:
 		buf_puts(b, queued ? ", behind " : ", woken by ");
-		report_put_text(b, *r->comm ? r->comm : "a thread without a name");
+		buf_put_plain(b, *r->comm ? r->comm : "a thread without a name");
 		break;
 	case WAITS_BY_INTERRUPT:
 		buf_puts(b, ", woken by an interrupt");
@@ -127,7 +127,7 @@ static int put_section(struct buf *b, const struct profile_view *v,
 		       const struct profile_section *of)
 {
 	buf_puts(b, "\n");
-	report_put_text(b, of->name);
+	buf_put_plain(b, of->name);
 	report_print(b, ": %s, %.1f %%", time_text(of->samples).text,
 		     report_percent((double)of->samples, (double)v->model->weight));
 	if (of->collector && of->collector < of->samples)

@@ -54,7 +54,7 @@ bool span_put_detail(struct buf *b, const struct span_sums *s, uint32_t kind, ui
 	if (!of || kind >= SPAN_PART_KINDS || !before[kind])
 		return false;
 	buf_puts(b, before[kind]);
-	report_put_text(b, of);
+	buf_put_plain(b, of);
 	return true;
 }
 

@@ -14,7 +14,7 @@
 static void put_padded(struct buf *b, const char *text, size_t width)
 {
 	size_t at = b->len;
-	report_put_text(b, text);
+	buf_put_plain(b, text);
 	while (b->len - at < width && !b->err)
 		buf_puts(b, " ");
 }
@@ -204,7 +204,7 @@ static void put_domains(struct buf *b, const struct span_result *r)
 static void put_thread(struct buf *b, const struct spans_view *v, const struct span_segment *g)
 {
 	const char *comm = strings_text(v->result->sums->texts, g->comm);
-	report_put_text(b, g->is_tracer ? "this tracer" : comm ? comm : "thread");
+	buf_put_plain(b, g->is_tracer ? "this tracer" : comm ? comm : "thread");
 	if (g->tid)
 		report_print(b, " (%" PRIu32 ")", g->tid);
 }
@@ -268,7 +268,7 @@ static void put_program(struct buf *b, const struct spans_view *v, uint32_t comm
 	if (!program || !*program)
 		return;
 	buf_puts(b, " (");
-	report_put_text(b, program);
+	buf_put_plain(b, program);
 	buf_puts(b, ")");
 }
 
@@ -278,7 +278,7 @@ static void put_slow(struct buf *b, const struct spans_view *v, const struct spa
 	uint64_t at = span->begin_ns > begin ? span->begin_ns - begin : 0;
 	report_print(b, "    %s at %.6f s, ", report_ns_text((double)span->ns).text,
 		     (double)at / 1e9);
-	report_put_text(b, span_name_text(v->result->sums, span->name));
+	buf_put_plain(b, span_name_text(v->result->sums, span->name));
 	report_print(b, ", process %" PRIu32, span->pid);
 	put_program(b, v, span->comm);
 	if (span->domain != EBT_NO_DOMAIN)
@@ -329,7 +329,7 @@ void spans_put_interval(struct buf *b, const struct spans_view *v, uint64_t ende
 	for (uint32_t i = 0; i < h->count && i < hungs; i++) {
 		const struct span_hung *s = &h->at[i];
 		report_print(b, "      hung for %s: ", report_ns_text((double)s->ns).text);
-		report_put_text(b, span_name_text(v->result->sums, s->name));
+		buf_put_plain(b, span_name_text(v->result->sums, s->name));
 		if (s->p99_ns)
 			report_print(b, " (p99 %s)", report_ns_text((double)s->p99_ns).text);
 		report_print(b, ", process %" PRIu32, s->pid);

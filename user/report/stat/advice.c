@@ -45,7 +45,7 @@ static void advise_of_cpus(struct buf *b, const struct stat_report *r, double wa
 	if (most) {
 		report_print(b, ", at least %.1f %% behind ",
 			     report_percent((double)most->ns, (double)s->pause_ns));
-		report_put_text(b, most->is_tracer ? "this tracer" : most->comm);
+		buf_put_plain(b, most->is_tracer ? "this tracer" : most->comm);
 	}
 	buf_puts(b, ". Give the process CPUs of its own, or more weight.\n");
 }

@@ -103,7 +103,7 @@ static void put_cause(struct buf *b, const struct blame_cause *c)
 	if (!c->tid && !*c->comm)
 		return;
 	buf_puts(b, c->part == BLAME_WAIT ? " behind " : ", woken by ");
-	report_put_text(b, c->is_tracer ? "this tracer" : *c->comm ? c->comm : "thread");
+	buf_put_plain(b, c->is_tracer ? "this tracer" : *c->comm ? c->comm : "thread");
 	if (c->tid)
 		report_print(b, " (%" PRIu32 ")", c->tid);
 	if (c->part == BLAME_WAIT && c->cpu != EBT_NO_CPU)

@@ -12,7 +12,7 @@ void mem_put_function(struct buf *b, const struct session *s, struct display_nam
 {
 	const char *name = strings_text(s->strings, display_name(names, f->name));
 	if (name) {
-		report_put_text(b, name);
+		buf_put_plain(b, name);
 	} else if (f->frame) {
 		char scratch[FRAMES_BARE_BYTES];
 		buf_puts(b, frames_bare_text(frames_get(s->frames, f->frame), scratch));
@@ -37,7 +37,7 @@ void mem_put_site(struct buf *b, const struct session *s, struct display_names *
 	if (!file)
 		return;
 	buf_puts(b, " (");
-	report_put_text(b, file);
+	buf_put_plain(b, file);
 	for (uint32_t i = 0; i < f->positions && lines <= POSITIONS; i++) {
 		if (!f->position[i].has_line)
 			continue;
