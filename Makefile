@@ -257,12 +257,12 @@ $(O)/failing/ebtrace: $(call obj,$(CMD_SRC)) $(O)/tests/failing/fail.o
 # The program for many runs.
 $(O)/freeze/ebtrace: LDFLAGS += -Wl,--wrap=main
 $(O)/freeze/ebtrace: $(call obj,$(CMD_SRC)) $(O)/tests/freeze/serve.o
-$(O)/freeze/write_drawn: $(O)/tests/freeze/write_drawn.o
-$(O)/languages/ebtrace $(O)/languages/write_moth $(O)/freeze/write_drawn $(O)/failing/ebtrace $(O)/freeze/ebtrace: $(O)/libuser.a
+$(O)/freeze/write_random: $(O)/tests/freeze/write_random.o
+$(O)/languages/ebtrace $(O)/languages/write_moth $(O)/freeze/write_random $(O)/failing/ebtrace $(O)/freeze/ebtrace: $(O)/libuser.a
 	$(say) LD $@
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(LDFLAGS) $(filter %.o,$^) $(filter %.a,$^) $(CMD_LIBS) $(LIBS) -o $@
-MADE_UP := $(addprefix $(O)/,failing/ebtrace freeze/ebtrace freeze/write_drawn kinds/ebtrace kinds/write_kinds languages/ebtrace languages/write_moth)
+MADE_UP := $(addprefix $(O)/,failing/ebtrace freeze/ebtrace freeze/write_random kinds/ebtrace kinds/write_kinds languages/ebtrace languages/write_moth)
 made-up: $(MADE_UP)
 
 tests: all man $(UNIT) $(PROGS) $(ATTACKS) $(MADE_UP) ## build the test programs

@@ -46,7 +46,7 @@ if [ -z "${TESTS:-}" ]; then
 	ASAN_OPTIONS=detect_leaks=1:abort_on_error=0 LSAN_OPTIONS=suppressions=$PWD/tests/leaks.supp:print_suppressions=0 \
 		O=$O/asan run "all under ASan and UBSan" -j2 -e '' $units tests/cli/*.t
 	seed=$RANDOM
-	SEED=$seed SEEDS=100 O=$O/asan run "captures that are drawn, from seed $seed on" -e '' tests/cli/21-drawn.t
+	SEED=$seed SEEDS=100 O=$O/asan run "random captures, from seed $seed on" -e '' tests/cli/21-random.t
 	make fuzz FUZZ_SECONDS="${FUZZ_SECONDS:-300}" || status=1
 fi
 exit $status

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# Runs the program over every fixture, and over captures that are drawn, in every format and every report in every form,
+# Runs the program over every fixture, and over random captures, in every format and every report in every form,
 # and over command lines that it refuses, and prints "HASH<TAB>NAME" for each run: of what it wrote to stdout, its exit
 # status and what it wrote to stderr. A NAME is the fixture's and the command line behind it. FREEZE_KEEP=DIR keeps what
 # was hashed, for a diff. The first argument: `outputs`; `quick`, some of these; `refusals`; or `some-refusals`, with
@@ -213,11 +213,11 @@ outputs() {
 		events "eio/$name" 4711.events --ocaml-version 5.3
 		waits "eio/$name" 4711.events --ocaml-version 5.3
 	done
-	drawn=2
-	[ $part = quick ] && drawn=1
-	for ((seed = 1; seed <= drawn; seed++)); do
-		name=drawn/$seed
-		"${E%/*}/write_drawn" $seed prog.ebt
+	seeds="1 2"
+	[ $part = quick ] && seeds=1
+	for seed in $seeds; do
+		name=random/$seed
+		"${E%/*}/write_random" $seed prog.ebt
 		events "$name" prog.ebt
 		choices "$name" prog.ebt
 		memory "$name" prog.ebt

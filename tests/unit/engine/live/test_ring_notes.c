@@ -27,9 +27,10 @@ static void line(void *ctx, enum log_level level, const char *fmt, va_list ap)
 	vsnprintf(said + at, sizeof(said) - at, fmt, ap);
 }
 
+static const struct messages messages = {.line = line};
+
 static unsigned report(void)
 {
-	static const struct messages messages = {.line = line};
 	*said = 0;
 	return ring_notes_report(&in, &messages);
 }
@@ -135,7 +136,6 @@ static void test_links(void)
 	struct inbox theirs = in;
 	theirs.users = (struct map){0};
 	theirs.own = false;
-	static const struct messages messages = {.line = line};
 	ok(!ring_notes_report(&theirs, &messages) && !*said && files() == before + 1,
 	   "one of a user that no process of the run is of is none");
 	theirs.path[0] = 0;

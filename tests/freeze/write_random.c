@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * write_drawn SEED FILE: a capture whose events, names and texts are drawn: what real programs
- * seldom do comes often. Phases and spans of a domain are mostly in order, texts have each
- * character that some format escapes, and the last phases are open.
+ * write_random SEED FILE: writes a capture of random events, names and texts, with much of what is
+ * rare in those of real programs. Phases and spans of a domain are mostly in order, and the last
+ * ones are open. The texts have each character that some format escapes.
  */
 #include "codec/capture/capture.h"
 
@@ -147,7 +147,7 @@ static void put_processes(struct drawing *d)
 	}
 }
 
-/* Frames by one string each, of which some have no place, and chains of them. */
+/* Strings, a frame of each, and stacks of these frames. Some frames have no position. */
 static void put_stacks(struct drawing *d)
 {
 	for (uint32_t i = 0; i < STACKS; i++) {
