@@ -13,16 +13,20 @@
 
 #define COUNT_MAX 64
 
+/* A file that another process has open gets no lease, and the tracer opens what it sees: a file has
+ * its lease before its name and its mapping. */
 static int lease(const char *path, int flags, int rights, int share)
 {
-	int made = open(path, O_WRONLY | O_CREAT | O_EXCL, 0600);
+	char first[4096];
+	snprintf(first, sizeof(first), "%s-new", path);
+	int made = open(first, O_WRONLY | O_CREAT | O_EXCL, 0600);
 	if (made < 0 || ftruncate(made, 4096) || close(made)) {
-		perror(path);
+		perror(first);
 		exit(1);
 	}
-	int fd = open(path, flags | O_CLOEXEC);
-	if (fd < 0 || mmap(NULL, 4096, rights, share, fd, 0) == MAP_FAILED ||
-	    fcntl(fd, F_SETLEASE, F_WRLCK)) {
+	int fd = open(first, flags | O_CLOEXEC);
+	if (fd < 0 || fcntl(fd, F_SETLEASE, F_WRLCK) || rename(first, path) ||
+	    mmap(NULL, 4096, rights, share, fd, 0) == MAP_FAILED) {
 		perror(path);
 		exit(1);
 	}

@@ -107,7 +107,6 @@ static int debuginfod_cache_add(const char *hex, int fd)
 	return err;
 }
 
-#define BUDGET_NS    10000000000u
 #define BUDGET_BYTES (256u << 20)
 #define SERVERS	     16
 #define NS_OF_MS     1000000u
@@ -123,7 +122,7 @@ struct debuginfod {
 	unsigned servers;
 	pid_t pid; /* 0: not started */
 	int socket;
-	uint64_t spent_ns, spent_bytes;
+	uint64_t budget_ns, spent_ns, spent_bytes;
 	bool is_reported, is_stopped;
 
 	/* The question: the server that is asked, since when; 0: none is. */
@@ -149,7 +148,7 @@ static bool add_server(struct debuginfod *d, const char *url, size_t bytes)
 	return copy;
 }
 
-struct debuginfod *debuginfod_new(const struct messages *messages)
+struct debuginfod *debuginfod_new(const struct messages *messages, uint64_t budget_ns)
 {
 	const char *urls = secure_getenv("DEBUGINFOD_URLS"), *end;
 	bool has_room = true;
@@ -157,6 +156,7 @@ struct debuginfod *debuginfod_new(const struct messages *messages)
 	if (!d)
 		return NULL;
 	d->messages = messages;
+	d->budget_ns = budget_ns;
 	d->socket = d->file = -1;
 	for (; has_room && *urls; urls = *end ? end + 1 : end) {
 		end = urls + strcspn(urls, " ");
@@ -238,7 +238,7 @@ static void report(struct debuginfod *d, const char *what)
  * can be asked afterwards. */
 static uint64_t time_for(const struct debuginfod *d)
 {
-	uint64_t left = d->spent_ns < BUDGET_NS ? BUDGET_NS - d->spent_ns : 0;
+	uint64_t left = d->spent_ns < d->budget_ns ? d->budget_ns - d->spent_ns : 0;
 	for (unsigned i = d->at + 1; i < d->servers; i++)
 		if (!d->server[i].is_dead)
 			return left / 2;
@@ -295,7 +295,7 @@ static int ask_server(struct debuginfod *d)
 
 static bool may_ask(const struct debuginfod *d)
 {
-	return !d->is_stopped && d->spent_ns < BUDGET_NS && d->spent_bytes < BUDGET_BYTES;
+	return !d->is_stopped && d->spent_ns < d->budget_ns && d->spent_bytes < BUDGET_BYTES;
 }
 
 /* Asks the next server, from d->at on, that can be asked. */

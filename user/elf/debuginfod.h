@@ -5,9 +5,10 @@
  * no connection and no file. What a server sends is used only if it is an ELF file with the build
  * id.
  *
- * All requests of a run together have 10 s and 256 MiB, in memory; a server that does not answer
- * is not asked again, and one message reports it. The cache is searched first: the folder that
- * DEBUGINFOD_CACHE_PATH names, else the user's usual one. Files are added to the former only.
+ * All requests of a run together have 256 MiB, in memory, and the time of debuginfod_new(). A
+ * server that does not answer is not asked again, and one message reports it. The cache is searched
+ * first: the folder that DEBUGINFOD_CACHE_PATH names, else the user's usual one. Files are added to
+ * the former only.
  */
 #ifndef ELF_DEBUGINFOD_H
 #define ELF_DEBUGINFOD_H
@@ -19,8 +20,9 @@
 
 struct debuginfod;
 
-/* Keeps `messages`. NULL: no server is named, or no memory. */
-struct debuginfod *debuginfod_new(const struct messages *messages);
+/* Keeps `messages`. budget_ns: for all requests, up to an hour. NULL: no server is named, or no
+ * memory. */
+struct debuginfod *debuginfod_new(const struct messages *messages, uint64_t budget_ns);
 void debuginfod_free(struct debuginfod *d); /* NULL is allowed */
 
 /* A module that has a build id. */

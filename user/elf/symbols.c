@@ -30,8 +30,9 @@
 #define MAX_POSITIONS UINT32_MAX
 
 /* The budget of a run: time spent waiting, which grows by 1/BUDGET_SHARE of the time of the run,
- * and memory. */
+ * and memory. SERVERS_NS: the part of servers of debug files. */
 #define BUDGET_NS    16000000000u
+#define SERVERS_NS   10000000000u
 #define BUDGET_SHARE 16
 #define MEMORY_BYTES (1ull << 30)
 /* Time that a module may take beyond its share if only its symbol tables are read. */
@@ -577,7 +578,7 @@ static void ask_servers(struct symbols *s)
 	struct symbols_running *r = s->running;
 	struct debuginfod_module m = {s->path, s->build_id, s->build_id_bytes};
 	if (!r->debuginfod && !r->has_no_servers)
-		r->debuginfod = debuginfod_new(r->messages);
+		r->debuginfod = debuginfod_new(r->messages, SERVERS_NS);
 	r->has_no_servers = !r->debuginfod;
 	if (r->has_no_servers || r->hurries) {
 		s->lacks_debug = false;

@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 #define ID_BYTES    20
-#define PATIENCE_NS 60000000000u
+#define PATIENCE_NS 600000000000u /* on a busy machine, too */
 
 static const uint8_t own_id[ID_BYTES] = {0xab, 0xcd, 1, 2, 3}, other_id[ID_BYTES] = {9};
 
@@ -156,7 +156,7 @@ static struct debuginfod *new_of(const char *first, const char *second)
 			at += (size_t)sprintf(urls + at, "http://127.0.0.1:%u/%s/ ", server.port,
 					      name[i]);
 	setenv("DEBUGINFOD_URLS", urls, 1);
-	struct debuginfod *d = debuginfod_new(&counter);
+	struct debuginfod *d = debuginfod_new(&counter, PATIENCE_NS);
 	if (!d)
 		abort();
 	asking = shown = 0;
@@ -214,11 +214,11 @@ static pid_t find_worker(void)
 static void test_no_server(void)
 {
 	unsetenv("DEBUGINFOD_URLS");
-	ok(!debuginfod_new(&counter), "without the variable there is nothing to ask");
+	ok(!debuginfod_new(&counter, PATIENCE_NS), "without the variable there is nothing to ask");
 	setenv("DEBUGINFOD_URLS", "", 1);
-	ok(!debuginfod_new(&counter), "nor is there if it is empty");
+	ok(!debuginfod_new(&counter, PATIENCE_NS), "nor is there if it is empty");
 	setenv("DEBUGINFOD_URLS", " // ", 1);
-	ok(!debuginfod_new(&counter), "or names no server");
+	ok(!debuginfod_new(&counter, PATIENCE_NS), "or names no server");
 	ok(has_stdin(), "descriptor 0 is open without a server");
 }
 
