@@ -42,7 +42,7 @@ ALWAYS_INLINE struct ebt_tail ebt_record_tail(const struct ebt_probe *p)
 {
 	if (unlikely(!p->slot))
 		return (struct ebt_tail){EBT_NO_RING, p->ts, EBT_NO_POS};
-	return (struct ebt_tail){p->slot->index | (uint64_t)p->seq << 32, p->ts, p->pos};
+	return (struct ebt_tail){p->slot->domain | (uint64_t)p->seq << 32, p->ts, p->pos};
 }
 
 /* The slot is busy. */

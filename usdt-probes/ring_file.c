@@ -113,6 +113,13 @@ static int rename_new(int dir, const char *from, const char *to)
 /* The runtime of OCaml 5, if the program has one. */
 extern void caml_ev_begin(int phase) __attribute__((weak));
 
+/* The domains of a copy that this process has loaded have the numbers before ours. */
+static void number_behind(struct ebt_file *file)
+{
+	uint64_t first = file->ext->first_domain + file->max_domains;
+	file->ext->first_domain = first < EBT_RING_MAX_DOMAINS ? first : 0;
+}
+
 /*
  * Renames the finished file to its name, or to the next free one. OCaml's runtime opens and clears
  * any PID.events: if the program has that runtime, the name is left to it.
@@ -121,19 +128,22 @@ static int publish(struct ebt_file *file, int dir, const struct ebt_config *conf
 {
 	int pid = getpid();
 	int err = -EEXIST;
-	for (int copy = caml_ev_begin ? 2 : 1; copy <= NAME_TRIES; copy++) {
+	for (int copy = caml_ev_begin ? 2 : 1; err == -EEXIST && copy <= NAME_TRIES; copy++) {
 		char name[48];
+		enum ebt_stale stale = EBT_STALE_KEPT;
 		if (copy == 1)
 			snprintf(name, sizeof(name), "%d.events", pid);
 		else
 			snprintf(name, sizeof(name), "%d-%d.events", pid, copy);
 		err = rename_new(dir, tmp, name);
-		if (err == -EEXIST && ebt_stale_remove(dir, name, config->preserve))
+		if (err == -EEXIST)
+			stale = ebt_stale_remove(dir, name, config->preserve);
+		if (stale == EBT_STALE_REMOVED)
 			err = rename_new(dir, tmp, name);
+		else if (stale == EBT_STALE_MAPPED)
+			number_behind(file);
 		if (!err)
 			set_path(file, dir, config->dir, name);
-		if (err != -EEXIST)
-			break;
 	}
 	return err;
 }

@@ -12,8 +12,9 @@
  * release it. So a file PID.events that can be locked is stale, even if a process with this pid
  * exists: it is replaced. A locked one is in use by another copy of this library in this process,
  * or by a process of another pid namespace that shares the directory; then PID-2.events is used,
- * and so on. With `preserve`, the file that this very process (pid, start time and boot are in it)
- * left at exec() keeps its name, too.
+ * and so on. Copies in one process number their domains one behind the other. With `preserve`, the
+ * file that this very process (pid, start time and boot are in it) left at exec() keeps its name,
+ * too.
  *
  * The file is sparse, and a store into a hole of a full disk is a SIGBUS: every part is reserved
  * before its first use. The headers and the extension block are reserved at the start, a ring when

@@ -56,6 +56,7 @@ static void open_ring(struct ebt_slot *s, const struct ebt_file *file, uint32_t 
 	ebt_ring_open(&s->ring, h, file->data + file->elements * s->index, file->elements,
 		      file->elements / EBT_RING_BLOCKS, first_records[s->index]);
 	memset(&s->clock, 0, sizeof(s->clock));
+	s->domain = (uint32_t)file->ext->first_domain + s->index;
 	ebt_ring_store(&h->generation, h->generation + 1);
 	ebt_ring_store(&h->last_tid, tid);
 	ebt_ring_store(&h->owner_tid, tid);

@@ -31,10 +31,11 @@ struct ebt_slot {
 	uint32_t owner; /* tid; 0: free */
 	uint32_t state;
 	uint32_t busy;
-	uint32_t index;
+	uint32_t domain; /* the ring's number */
 	struct ebt_ring ring;
 	uint64_t last_ts;
 	struct ebt_clock clock;
+	uint32_t index; /* of the ring in the file */
 } __attribute__((aligned(128)));
 
 struct ebt_thread {

@@ -32,20 +32,23 @@ static bool read_ext(int fd, struct ebt_ring_ext *ret)
 	return ret->magic == EBT_RING_EXT_MAGIC && !memcmp(ret->boot_id, boot_id, sizeof(boot_id));
 }
 
-bool ebt_stale_remove(int dir, const char *name, bool preserve)
+enum ebt_stale ebt_stale_remove(int dir, const char *name, bool preserve)
 {
 	struct stat st;
 	struct ebt_ring_ext ext;
-	bool stale = true;
+	bool kept = false, mapped = false;
 	int fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	if (fd >= 0) {
-		stale = flock(fd, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK;
-		stale = stale && !(preserve && read_ext(fd, &ext));
+		bool locked = flock(fd, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK;
+		kept = locked || (preserve && read_ext(fd, &ext));
 		/* OCaml's runtime in this process does not lock its file. */
-		stale = stale && !fstat(fd, &st) && !ebt_proc_maps_inode(st.st_ino, name);
+		mapped = (locked || !kept) &&
+			 (fstat(fd, &st) || ebt_proc_maps_inode(st.st_ino, name));
 		close(fd);
 	}
-	return stale && !unlinkat(dir, name, 0);
+	if (mapped)
+		return EBT_STALE_MAPPED;
+	return !kept && !unlinkat(dir, name, 0) ? EBT_STALE_REMOVED : EBT_STALE_KEPT;
 }
 
 /* PID.events or PID-N.events */

@@ -108,8 +108,9 @@ struct ebt_cursor_info {
 	uint64_t events;      /* delivered, not counting lost and damage events */
 	uint64_t lost_events; /* of rings that count events; others count lost_words alone */
 	uint64_t lost_words;
-	uint64_t damaged; /* damage events */
-	int start_known;  /* 1: the file records start_ns (OCaml's do not) */
+	uint64_t damaged;      /* damage events */
+	int start_known;       /* 1: the file records start_ns (OCaml's do not) */
+	uint32_t first_domain; /* of the first ring; not 0 where the process has several files */
 };
 void ebt_cursor_info(struct ebt_cursor *c, struct ebt_cursor_info *ret);
 

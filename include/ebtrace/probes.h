@@ -283,6 +283,7 @@ EBT_API uint64_t ebt_page_lost(void);
  * gets its name, with mode 0600. A file left by a dead process with this pid is replaced. If a live
  * process uses the name (a second copy of this library in this process, or a process of another pid
  * namespace), or OCaml's runtime in this process may use it, the name is PID-2.events, and so on.
+ * The domains of a second copy have numbers behind those of the first.
  * Returns 0 (also if it already records), else -errno, and the program runs without a ring.
  * Acquires a lock; not for signal handlers. Thread-safe.
  */

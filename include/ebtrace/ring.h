@@ -171,7 +171,10 @@ struct ebt_ring_ext {
 	uint32_t left_over; /* 1: the process has ended, and the tracer is to remove the file */
 	uint64_t no_ring_events; /* events of threads that found no free ring */
 	char comm[16];		 /* the process's name when the file was made; empty: not known */
-	uint64_t reserved[5];
+	/* The number of the first ring's domain, less than EBT_RING_MAX_DOMAINS; the others follow.
+	 * Not 0 where copies of the producer in one process have a file each. */
+	uint64_t first_domain;
+	uint64_t reserved[4];
 };
 
 #endif

@@ -63,6 +63,12 @@ program=$!
 children+=("$program")
 exec 9>"$TMP/in"
 wait_for test -e "$TMP/left/$program.events"
+# As that of a second copy of the library: see first_domain in ebtrace/ring.h.
+cp "$TMP/left/$program.events" "$TMP/second.events"
+perl -e 'open F, "+<", $ARGV[0]; read F, $h, 64; seek F, unpack("x56 Q<", $h) + (1 << 20) + 264, 0; print F pack "Q<", 300' \
+	"$TMP/second.events"
+is "$("$O/ebtrace" info "$TMP/second.events" | grep -c '  domain 300 lifecycle') $("$O/ebtrace" info --json "$TMP/second.events" |
+	jq -c '.domains | map(.domain)')" "1 [300]" "domains are numbered from where the file's begin"
 "$O/ebtrace" list --json --ring-dir "$TMP/left" >"$TMP/list"
 is $? 0 "list --json succeeds"
 jq -es 'length >= 2 and all(.[]; .pid or .stale)' "$TMP/list" >/dev/null

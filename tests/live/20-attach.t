@@ -206,14 +206,18 @@ is "$(jq -s '[.[] | select(.kind == "begin" and .tid > 0).pid] | unique | length
   "family: a child that was there, one that came, and one behind exec are attached to"
 
 # A library that is loaded while the tracer is there.
-fired() { # NAME EXTRA: all pairs came, and once
+fired() { # NAME EXTRA DOMAIN: all pairs came, and once, of one domain
   is "$(jq -s '[.[] | select(.kind == "begin" or .kind == "end")] | length' "$TMP/$1.ndjson")" \
     "$(($(sed -n 's/fired //p' "$TMP/$1.out") + $2))" "$1: every probe of the library is delivered once"
+  is "$(jq -c 'select(.kind == "begin" or .kind == "end").domain' "$TMP/$1.ndjson" | sort -u) $(grep -c '"lost",.*"events"' "$TMP/$1.ndjson")" \
+    "$3 0" "$1: as domain $3, and none is lost"
 }
-(wait_for tracer_rests >&2; echo) | "$O/ebtrace" -q --mode stream -f ndjson -o "$TMP/late.ndjson" -- "$O/tests/prog/late" "$so" 500 \
-  >"$TMP/late.out"
-is "$(sed -n 2p "$TMP/late.out")" "fired 1000" "late: the program waited for the tracer"
-fired late 0
+for mode in stream auto; do
+  (wait_for tracer_rests >&2; echo) | "$O/ebtrace" -q --mode $mode -f ndjson -o "$TMP/late.ndjson" -- \
+    "$O/tests/prog/late" "$so" 500 >"$TMP/late.out"
+  is "$(sed -n 2p "$TMP/late.out")" "fired 1000" "late, --mode $mode: the program waited for the tracer"
+  fired late 0 128
+done
 mkfifo "$TMP/own.in"
 EBTRACE_DIR=$TMP "$O/tests/prog/late" "$so" 500 own <"$TMP/own.in" >"$TMP/own.out" &
 pid[own]=$!
@@ -224,5 +228,5 @@ attach own -p "${pid[own]}"
 echo >&8
 exec 8>&-
 count own
-fired own 0
+fired own 0 0
 done_testing

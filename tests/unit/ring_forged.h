@@ -8,6 +8,7 @@
 
 #include <ebtrace/ring.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -49,6 +50,15 @@ __attribute__((unused)) static void forged_file(int fd, const struct ebt_ring_fi
 	forged_put(fd, "", 1, end - 1);
 	if (ext)
 		forged_put(fd, &e, sizeof(e), end);
+}
+
+/* The file has an extension block. */
+__attribute__((unused)) static void forged_first_domain(int fd, const struct ebt_ring_file *h,
+							uint64_t domain)
+{
+	forged_put(fd, &domain, sizeof(domain),
+		   h->custom_events_offset + EBT_RING_NAMES_BYTES +
+			   offsetof(struct ebt_ring_ext, first_domain));
 }
 
 static void forged_header(int fd, const struct ebt_ring_file *h, uint32_t domain,

@@ -15,7 +15,7 @@ static void print_domain(const struct input_info *s, uint32_t domain)
 		if (!s->by_domain[domain][k])
 			continue;
 		if (!*sep)
-			print("  domain %-3" PRIu32 " ", domain);
+			print("  domain %-3" PRIu32 " ", s->ring.first_domain + domain);
 		print("%s%s %" PRIu64, sep, kinds_name((uint16_t)k), s->by_domain[domain][k]);
 		sep = ", ";
 	}
@@ -59,7 +59,7 @@ static void put_json_domains(struct json *j, const struct input_info *s)
 				continue;
 			if (!any) {
 				json_open(j, '{');
-				json_key_u64(j, "domain", d);
+				json_key_u64(j, "domain", s->ring.first_domain + d);
 			}
 			any = true;
 			json_key_u64(j, kinds_name((uint16_t)k), s->by_domain[d][k]);

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <dlfcn.h>
 #include <errno.h>
+#include <sys/file.h>
 #include <sys/wait.h>
 
 #include <ebtrace/probes.h>
+#include <ebtrace/ring.h>
 
 #include "tests/tap.h"
 #include "tests/unit/ringdump.h"
@@ -45,6 +47,17 @@ static void test_directories(const char *dir)
 	is(rmdir(runtime), 0, "the runtime directory is removed");
 }
 
+static struct ebt_ring_ext ext_of(const char *path)
+{
+	struct dump d;
+	struct ebt_ring_ext ext = {.first_domain = UINT64_MAX};
+	if (dump_open(&d, path)) {
+		memcpy(&ext, dump_ext(&d), sizeof(ext));
+		dump_close(&d);
+	}
+	return ext;
+}
+
 static void test_file(const char *dir)
 {
 	char stale[256], second[256];
@@ -68,14 +81,21 @@ static void test_file(const char *dir)
 		const char *(*path)(void) = (const char *(*)(void))dlsym(copy, "ebt_ring_path");
 		is(start(), 0, "it starts too");
 		is_str(path(), second, "under a name that is free");
+		ok(!ext_of(stale).first_domain && ext_of(second).first_domain == 128,
+		   "its domains have the numbers behind the first one's");
 		ok(!stat(stale, &st), "and leaves the first one's file alone");
 		dlclose(copy);
 		ok(stat(second, &st) < 0, "closing it removes its file");
 	}
 	is(unlink(stale), 0, "somebody replaces the file");
 	fd = open(stale, O_WRONLY | O_CREAT, 0600);
-	ok(fd >= 0 && !close(fd), "by one that is not ours");
+	ok(fd >= 0 && !flock(fd, LOCK_EX), "by one that is not ours, and in use");
 	is(ebt_stop(), 0, "recording stops");
+	is(ebt_start(), 0, "and starts again");
+	ok(!strcmp(ebt_ring_path(), second) && !ext_of(second).first_domain,
+	   "under the next name, with the first domains: another process has the other file");
+	is(ebt_stop(), 0, "and stops");
+	close(fd);
 	is(unlink(stale), 0, "and the file that is not ours is still there");
 }
 
@@ -196,14 +216,6 @@ static void test_request(void)
 	ok(!ebt_enabled(), "and nobody listens");
 }
 
-static uint64_t no_ring_events(const char *path)
-{
-	struct dump d;
-	return dump_open(&d, path)
-		       ? *(const uint64_t *)(const void *)(dump_ext(&d) + 56 + 40 + 128 + 16)
-		       : 0;
-}
-
 /* The parts that run as programs of their own; 0 is good. */
 static int run_part(const char *name)
 {
@@ -219,7 +231,7 @@ static int run_part(const char *name)
 	for (int i = 0; i < 1000; i++)
 		ebt_begin(EBT_PHASE_minor);
 	ebt_custom(custom, name, EBT_CUSTOM_MAX_BYTES + 1);
-	return err ? 1 : no_ring_events(ebt_ring_path()) != 1001;
+	return err ? 1 : ext_of(ebt_ring_path()).no_ring_events != 1001;
 }
 
 int main(int argc, char **argv)

@@ -186,6 +186,8 @@ int ring_ext_parse(const void *bytes, size_t n, uint64_t offset, struct ring_ext
 		return refuse(fault, -EBADMSG, "counters", AT(counters), e.counters, 0);
 	if (e.lifecycles > EBT_RING_EXT_MAX_NAMES)
 		return refuse(fault, -EBADMSG, "lifecycles", AT(lifecycles), e.lifecycles, 0);
+	if (e.first_domain >= EBT_RING_MAX_DOMAINS)
+		return refuse(fault, -EBADMSG, "first domain", AT(first_domain), e.first_domain, 0);
 	uint64_t size = sizeof(e) +
 			(uint64_t)EBT_RING_EXT_NAME_BYTES * (e.phases + e.counters + e.lifecycles);
 	if (e.size < size)
@@ -200,6 +202,7 @@ int ring_ext_parse(const void *bytes, size_t n, uint64_t offset, struct ring_ext
 	ret->phases = e.phases;
 	ret->counters = e.counters;
 	ret->lifecycles = e.lifecycles;
+	ret->first_domain = (uint32_t)e.first_domain;
 	ret->left_over = e.left_over == 1;
 	copy_string(ret->boot_id, e.boot_id, sizeof(ret->boot_id));
 	copy_string(ret->producer, e.producer, sizeof(ret->producer));

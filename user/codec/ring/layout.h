@@ -57,7 +57,7 @@ struct ring_ext {
 	uint64_t pid, start_time, start_ns, no_ring_events;
 	char boot_id[40], producer[64], runtime[64];
 	char comm[16]; /* empty: not known */
-	uint32_t phases, counters, lifecycles;
+	uint32_t phases, counters, lifecycles, first_domain;
 	bool left_over; /* the process has ended, and the tracer is to remove the file */
 };
 /* `bytes`: those at end_offset. 1: a block, in *ret; 0: none; -EBADMSG or -EPROTO with *fault. */

@@ -183,10 +183,11 @@ static int count_event(const struct ebt_event *ev, const void *payload, size_t b
 	}
 	if (ev->kind == EBT_LOST)
 		loss_count(&s->losses, ev);
-	if (ev->kind >= EBT_KINDS || ev->kind == EBT_LOST || ev->domain >= s->ring.max_domains)
+	uint32_t domain = ev->domain - s->ring.first_domain;
+	if (ev->kind >= EBT_KINDS || ev->kind == EBT_LOST || domain >= s->ring.max_domains)
 		return 0;
 	s->kinds[ev->kind]++;
-	s->by_domain[ev->domain][ev->kind]++;
+	s->by_domain[domain][ev->kind]++;
 	if (!s->has_time || ev->ts < s->first_ns)
 		s->first_ns = ev->ts;
 	s->has_time = true;

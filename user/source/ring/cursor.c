@@ -83,7 +83,8 @@ void cursor_decoder_init(const struct ebt_cursor *c, uint32_t domain, struct rin
 {
 	uint32_t phases;
 	const uint16_t *phase = ring_canonical_phases(c->release, &phases);
-	ring_decoder_init(ret, domain, c->reader.layout.ring_words,
+	uint32_t number = c->reader.ext.first_domain + domain;
+	ring_decoder_init(ret, number, c->reader.layout.ring_words,
 			  ring_layout_word(&c->reader.layout, domain, 0), phase, phases,
 			  c->reader.has_ext);
 	ret->blank.process = c->process;
@@ -299,6 +300,7 @@ void ebt_cursor_info(struct ebt_cursor *c, struct ebt_cursor_info *ret)
 		.pid = c->reader.has_ext ? c->reader.ext.pid : c->pid,
 		.start_ns = c->reader.ext.start_ns,
 		.start_known = c->reader.has_ext && c->reader.ext.start_ns,
+		.first_domain = c->reader.ext.first_domain,
 		.damaged = c->repairs_reported,
 	};
 	if (c->reader.has_ext) {

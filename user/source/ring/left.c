@@ -33,7 +33,7 @@ bool ring_left_skip(struct ring_file *f, uint32_t domain, struct ring_lane *lane
 				  .events = ev.arg[0],
 				  .words = ev.arg[1],
 				  .is_of_ring = ev.arg[0] != EBT_LOST_UNCOUNTED,
-				  .domain = (uint16_t)domain,
+				  .domain = lane->decoder.blank.domain,
 				  .seq = (uint32_t)r->ordinals};
 	return true;
 }

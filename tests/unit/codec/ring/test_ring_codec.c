@@ -476,6 +476,8 @@ static void test_ext(void)
 	REFUSED(lifecycles, 0x80000000, -EBADMSG);
 	REFUSED(phases, 1025, -EBADMSG);
 	REFUSED(lifecycles, 1025, -EBADMSG);
+	REFUSED(first_domain, EBT_RING_MAX_DOMAINS, -EBADMSG);
+	REFUSED(first_domain, UINT64_MAX, -EBADMSG);
 	REFUSED(size, 0, -EBADMSG);
 	REFUSED(size, sizeof(e) + 3 * EBT_RING_EXT_NAME_BYTES - 1, -EBADMSG);
 #undef REFUSED
@@ -492,6 +494,11 @@ static void test_ext(void)
 	ok(ring_ext_parse(&e, sizeof(e), 100, &got, &fault) == 1 &&
 		   got.lifecycles == EBT_RING_EXT_MAX_NAMES,
 	   "as many names as there may be are no fault");
+	e = ext_block();
+	e.first_domain = EBT_RING_MAX_DOMAINS - 1;
+	ok(ring_ext_parse(&e, sizeof(e), 100, &got, &fault) == 1 &&
+		   got.first_domain == EBT_RING_MAX_DOMAINS - 1,
+	   "nor is the highest number of a first domain");
 	e = ext_block();
 	e.magic++;
 	is(ring_ext_parse(&e, sizeof(e), 100, &got, &fault), 0, "other bytes are no block");

@@ -87,7 +87,8 @@ struct forged {
 	struct ring_budget budget;
 };
 
-static void forge(struct forged *r)
+/* first_domain: of a file with an extension block; -1: of one without. */
+static void forge(struct forged *r, int first_domain)
 {
 	char path[] = "/tmp/ebtrace-losses-XXXXXX";
 	const struct ebt_ring_file h = forged_layout(1);
@@ -95,7 +96,9 @@ static void forge(struct forged *r)
 	*r = (struct forged){.fd = mkstemp(path), .h = h, .budget = {.left = BUDGET}};
 	if (r->fd < 0)
 		abort();
-	forged_file(r->fd, &h, false);
+	forged_file(r->fd, &h, first_domain >= 0);
+	if (first_domain >= 0)
+		forged_first_domain(r->fd, &h, (uint64_t)first_domain);
 	if (ebt_cursor_open(path, EBT_RELEASE_OCAML_5_3, &c, NULL) ||
 	    ring_file_new(c, path, 3, true, 1000, &r->file) ||
 	    ring_lane_new(c, 0, &r->budget, &r->lane))
@@ -106,7 +109,7 @@ static void forge(struct forged *r)
 /* The ring's words are now these, as a look at `ns` finds. */
 static void look(struct forged *r, uint64_t head, uint64_t tail, uint64_t ns)
 {
-	const struct ebt_ring_header h = {.head = head, .tail = tail};
+	const struct ebt_ring_header h = {.head = head, .tail = tail, .events = tail / 3};
 	struct ring_fill fill = {0};
 	forged_header(r->fd, &r->h, 0, &h);
 	if (!ring_file_update(r->file, ns, &fill))
@@ -124,7 +127,7 @@ static void test_left(void)
 {
 	struct forged r;
 	struct ring_loss loss;
-	forge(&r);
+	forge(&r, -1);
 	look(&r, 0, 300, 5000);
 	ok(ring_left_skip(r.file, 0, r.lane, true, &loss) && loss.process == 3 &&
 		   loss.words == 300 && loss.since_ns == 1000 && loss.ts == 5000,
@@ -147,13 +150,18 @@ static void test_left(void)
 		   loss.since_ns == 4000,
 	   "of a file at rest, before the end of its process, which no loss begins behind");
 	forged_done(&r);
+	forge(&r, 256);
+	look(&r, 0, 300, 5000);
+	ok(ring_left_skip(r.file, 0, r.lane, true, &loss) && loss.is_of_ring && loss.domain == 256,
+	   "of a ring that counts its events, of its domain");
+	forged_done(&r);
 }
 
 /* A file that one look found at rest is only compared at the next ones. */
 static void test_rest(void)
 {
 	struct forged r;
-	forge(&r);
+	forge(&r, -1);
 	look(&r, 0, 300, 5000);
 	is(r.file->looked_ns, 0, "a look that finds words finds no ring at rest");
 	look(&r, 0, 300, 6000);
@@ -171,7 +179,7 @@ static void test_budget(void)
 {
 	struct forged r;
 	int err = 0;
-	forge(&r);
+	forge(&r, -1);
 	for (uint64_t i = 1; i <= 40 && !err; i++) {
 		look(&r, 1000 * i, 1000 * i + 60, 1000 + i);
 		err = ring_lane_fetch(r.lane, r.file->cursor, 0, false);

@@ -453,6 +453,40 @@ static void test_first_copy(void)
 	unlink(path);
 }
 
+/* Of two files of one process. */
+static void test_numbers(struct session *session)
+{
+	char path[] = "/tmp/ebtrace-source-XXXXXX";
+	const struct ebt_ring_file h = forged_layout(2);
+	const struct ebt_ring_header r = {.tail = 3};
+	struct ring_source *s;
+	struct ebt_cursor *c;
+	struct ebt_cursor_info info;
+	struct ebt_event ev[2];
+	uint32_t other = PROCESS_UNKNOWN, got = 0;
+	int fd = mkstemp(path);
+	forged_file(fd, &h, true);
+	forged_first_domain(fd, &h, 128);
+	forged_counter(fd, &h, 1, 0, 5000, 0);
+	forged_header(fd, &h, 1, &r);
+	if (ring_source_new(session, 16 << 20, &s) ||
+	    processes_of(&session->processes, 4716, &other) ||
+	    ebt_cursor_open(path, EBT_RELEASE_AUTO, &c, NULL))
+		abort();
+	ebt_cursor_info(c, &info);
+	is(info.first_domain, 128, "a file has the number of its first domain");
+	if (ring_source_add(s, c, "test", other, RING_AT_REST))
+		abort();
+	struct source *base = ring_source_base(s);
+	source_poll(base);
+	for (uint32_t l = 1; l < base->lanes; l++)
+		got += (uint32_t)source_read(base, l, ev + got, 2 - got);
+	ok(got == 1 && ev[0].domain == 129, "from which its rings' events are numbered");
+	source_free(base);
+	close(fd);
+	unlink(path);
+}
+
 /* Sets how many events found no ring, and reads the loss of those that are new. */
 static struct ebt_event ringless_loss(struct source *base, int fd, const struct ebt_ring_file *h,
 				      uint64_t events)
@@ -559,6 +593,7 @@ int main(void)
 	test_history(session, RING_LIVE, "a live ring that was there");
 	test_history(session, RING_LIVE | RING_IN_RUN, "a ring made in the run");
 	test_first_copy();
+	test_numbers(session);
 	test_ringless(session);
 	test_shrinking(session);
 	ebt_stop();
