@@ -9,6 +9,8 @@ forms=("-f text" "-f ndjson" "-f perfetto" "-f chrome" "-f fxt" "-f ebt" "-f mem
 	"stat --json" "stat --mmu -f svg" spans "spans --json --interval 5ms" "spans -f svg" "top --once --blame" "top --json" mem
 	"mem lifetimes --json" "mem timeline -f svg" "mem flame" "mem -f pprof" "pages map -f html" "pages owners" "pages damage" "profile --by span"
 	"profile --json" "profile -f pprof" "profile --off-cpu" "info --json")
+fiber_forms=("-f text" "-f perfetto" "-f chrome" "-f fxt" "spans --fibers" "spans --fibers --json" "spans --fibers -f svg"
+	"profile --by span" "profile --off-cpu --json")
 # checked FORM: what is wrong with $TMP/out, of that form
 checked() {
 	case $1 in
@@ -17,15 +19,19 @@ checked() {
 	*) LC_ALL=C grep -ac $'[\x01-\x08\x0b-\x1f\x7f\xff]' "$TMP/out" | grep -vx 0 ;;
 	esac
 }
-for form in "${forms[@]}"; do
-	wrong=
+# shown FORM [fibers]: of captures, or those with fibers
+shown() {
+	local form=$1 wrong="" seed file
 	for ((seed = first; seed < first + ${SEEDS:-3}; seed++)); do
-		[ -e "$TMP/$seed.ebt" ] || "${O%/asan}/freeze/write_random" $seed "$TMP/$seed.ebt"
+		file=$TMP/$seed${2:-}.ebt
+		[ -e "$file" ] || "${O%/asan}/freeze/write_random" $seed "$file" ${2:-}
 		# shellcheck disable=SC2086
-		"$O/ebtrace" $form "$TMP/$seed.ebt" >"$TMP/out" 2>"$TMP/err"
+		"$O/ebtrace" $form "$file" >"$TMP/out" 2>"$TMP/err"
 		case $? in 0 | 4) ;; *) wrong+=" $seed: status $? $(head -1 "$TMP/err")" ;; esac
 		wrong+=$(checked "$form")
 	done
-	is "$wrong" "" "$form: whatever a capture holds, it is shown"
-done
+	is "$wrong" "" "$form: whatever a capture ${2:+of ${2:-} }holds, it is shown"
+}
+for form in "${forms[@]}"; do shown "$form"; done
+for form in "${fiber_forms[@]}"; do shown "$form" fibers; done
 done_testing

@@ -226,6 +226,12 @@ outputs() {
 		samples "$name" prog.ebt
 		frozen "$name stat --blame --interval 2ms" stat --blame --interval 2ms prog.ebt
 	done
+	[ $part = quick ] || {
+		"${E%/*}/write_random" 3 prog.ebt fibers
+		events random/fibers prog.ebt
+		waits random/fibers prog.ebt
+		samples random/fibers prog.ebt
+	}
 	xz -dc "$data/ocaml-5.3.0/d-wrapped.events.xz" >4711.events
 	xz -dc "$data/ocaml-5.3.0/f-fork-parent.events.xz" >4712.events
 	xz -dc "$data/ocaml-5.3.0/f-fork-child.events.xz" >4713.events

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * write_random SEED FILE: writes a capture of random events, names and texts, with much of what is
- * rare in those of real programs. Phases and spans of a domain are mostly in order, and the last
- * ones are open. The texts have each character that some format escapes.
+ * write_random SEED FILE [fibers]: writes a capture of random events, names and texts, with much of
+ * what is rare in those of real programs. Phases and spans of a domain are mostly in order, and the
+ * last ones are open. The texts have each character that some format escapes. fibers: half of the
+ * events are of fibers, of which few have more than a dozen events, and some none that makes them.
  */
 #include "codec/capture/capture.h"
+#include "codec/eio/eio.h"
 
+#include <endian.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,6 +22,8 @@
 #define DEPTH	  5
 #define NAMES	  6
 #define STACKS	  12
+#define EIO_NAMES 16 /* the number of the name of Eio's event 0 */
+#define FIBERS	  12 /* numbers of fibers at a time */
 
 struct lane {
 	uint32_t phase[DEPTH], depth, span[DEPTH], spans;
@@ -29,6 +34,8 @@ struct drawing {
 	uint64_t state, ts;
 	struct lane lane[PROCESSES][DOMAINS];
 	uint32_t objects;
+	bool has_fibers;
+	int64_t running[PROCESSES][DOMAINS], oldest;
 };
 
 static const char *const texts[] = {
@@ -144,6 +151,13 @@ static void put_processes(struct drawing *d)
 				 id % 2 ? "_begin" : "");
 			put(d, &n);
 		}
+		for (unsigned e = EIO_NONE + 1; d->has_fibers && e < EIO_EVENTS; e++) {
+			struct capture_item n = {.what = CAPTURE_NAME,
+						 .name = {.pid = pid_of(i), .id = EIO_NAMES + e}};
+			snprintf(n.name.text, sizeof(n.name.text), "%s",
+				 eio_event_name((enum eio_event)e));
+			put(d, &n);
+		}
 	}
 }
 
@@ -256,9 +270,11 @@ static uint16_t draw_kind(struct drawing *d)
 		EBT_PROCESS,   EBT_OFFCPU,	  EBT_OFFCPU,	 EBT_PAUSE,
 	};
 	uint64_t nested = below(d, 3);
-	return nested == 0   ? EBT_BEGIN
-	       : nested == 1 ? EBT_SPAN_BEGIN
-			     : others[below(d, sizeof(others) / sizeof(*others))];
+	if (nested < 2)
+		return nested ? EBT_SPAN_BEGIN : EBT_BEGIN;
+	uint16_t kind = others[below(d, sizeof(others) / sizeof(*others))];
+	/* A loss ends all fibers of its domain. */
+	return kind == EBT_LOST && d->has_fibers && below(d, 8) ? EBT_COUNTER : kind;
 }
 
 /* The arguments of a marker. Returns their bytes. */
@@ -300,10 +316,78 @@ static size_t put_payload(struct drawing *d, const struct ebt_event *ev, uint8_t
 	}
 }
 
+static size_t put_id(uint8_t *bytes, int64_t id)
+{
+	uint64_t word = htole64((uint64_t)id);
+	memcpy(bytes, &word, sizeof(word));
+	return sizeof(word);
+}
+
+/* Makes it an event of Eio, about one of few fibers, contexts and objects. Returns the bytes of its
+ * payload. */
+static size_t set_fiber(struct drawing *d, struct ebt_event *ev, int64_t *running, uint8_t *bytes)
+{
+	static const uint8_t frequent[] = {
+		EIO_FIBER, EIO_FIBER,	     EIO_SUSPEND_FIBER, EIO_TRY_GET,   EIO_PUT,
+		EIO_GET,   EIO_CREATE_FIBER, EIO_CREATE_CC,	EIO_EXIT_CC,   EIO_ENTER_SPAN,
+		EIO_NAME,  EIO_EXIT_SPAN,    EIO_EXIT_FIBER,	EIO_CREATE_OBJ};
+	enum eio_event e =
+		below(d, 4) ? (enum eio_event)frequent[below(d, sizeof(frequent))]
+			    : (enum eio_event)(EIO_NONE + 1 + below(d, EIO_EVENTS - EIO_NONE - 1));
+	int64_t fiber = d->oldest + (int64_t)below(d, FIBERS), object = 1000 + (int64_t)below(d, 6);
+	const char *string = text(d);
+	size_t n = 0;
+	ev->id = EIO_NAMES + e;
+	ev->kind = EBT_CUSTOM;
+	switch (e) {
+	case EIO_CREATE_FIBER:
+		d->oldest += !below(d, 3);
+		n = put_id(bytes, fiber);
+		return n + put_id(bytes + n, 2000 + (int64_t)below(d, 4));
+	case EIO_FIBER:
+		*running = fiber;
+		ev->kind = EBT_INT;
+		ev->arg[0] = (uint64_t)fiber;
+		return 0;
+	case EIO_EXIT_FIBER:
+	case EIO_DOMAIN_SPAWN:
+		ev->kind = EBT_INT;
+		ev->arg[0] = (uint64_t)(below(d, 3) ? *running : fiber);
+		return 0;
+	case EIO_GET:
+	case EIO_TRY_GET:
+	case EIO_PUT:
+		ev->kind = EBT_INT;
+		ev->arg[0] = (uint64_t)object;
+		return 0;
+	case EIO_SUSPEND_DOMAIN:
+		ev->kind = below(d, 2) ? EBT_SPAN_BEGIN : EBT_SPAN_END;
+		return 0;
+	case EIO_EXIT_CC:
+	case EIO_EXIT_SPAN:
+		ev->kind = EBT_UNIT;
+		return 0;
+	case EIO_CREATE_CC:
+	case EIO_CREATE_OBJ:
+		n = put_id(bytes, e == EIO_CREATE_OBJ ? object : 2000 + (int64_t)below(d, 4));
+		bytes[n] = (uint8_t)below(d, 21);
+		return n + 1;
+	case EIO_NAME:
+	case EIO_ERROR:
+		n = put_id(bytes, below(d, 2) ? fiber : 2000 + (int64_t)below(d, 4));
+		break;
+	default:
+		break;
+	}
+	memcpy(bytes + n, string, strlen(string));
+	return n + strlen(string);
+}
+
 static void put_event(struct drawing *d)
 {
 	unsigned process = (unsigned)below(d, PROCESSES), domain = (unsigned)below(d, DOMAINS);
 	uint8_t payload[4096];
+	size_t bytes;
 	d->ts += below(d, 20) ? below(d, 60000) : below(d, 2000000);
 	struct ebt_event ev = {.ts = d->ts,
 			       .pos = EBT_NO_POS,
@@ -315,8 +399,12 @@ static void put_event(struct drawing *d)
 			       .flags = below(d, 2) ? EBT_F_RING : EBT_F_BPF,
 			       .stack = (uint32_t)below(d, 2 * STACKS)};
 	ev.stack = ev.stack > STACKS ? 0 : ev.stack;
-	set_arguments(d, &ev, &d->lane[process][domain]);
-	size_t bytes = put_payload(d, &ev, payload);
+	if (d->has_fibers && below(d, 2)) {
+		bytes = set_fiber(d, &ev, &d->running[process][domain], payload);
+	} else {
+		set_arguments(d, &ev, &d->lane[process][domain]);
+		bytes = put_payload(d, &ev, payload);
+	}
 	ev.flags |= bytes ? EBT_F_PAYLOAD : 0;
 	if (!below(d, 100))
 		ev.flags |= EBT_F_LATE;
@@ -326,8 +414,8 @@ static void put_event(struct drawing *d)
 
 int main(int argc, char **argv)
 {
-	struct drawing d = {.ts = 5000000000};
-	FILE *out = argc == 3 ? fopen(argv[2], "wb") : NULL;
+	struct drawing d = {.ts = 5000000000, .has_fibers = argc == 4, .oldest = 1};
+	FILE *out = argc >= 3 && argc <= 4 ? fopen(argv[2], "wb") : NULL;
 	if (!out || capture_writer_new(1, &d.w))
 		return 1;
 	d.state = (uint64_t)atoi(argv[1]) * 0x9e3779b97f4a7c15ull + 1;
