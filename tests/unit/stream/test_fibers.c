@@ -442,6 +442,30 @@ static void test_waiters(void)
 	end("", "many that wait for one object");
 }
 
+/* Four wait for one promise; one in the middle and the last stop, and are no more. */
+static void test_waiters_stop(void)
+{
+	begin(&loud);
+	eio_object(&feed, 9, EIO_PROMISE); /* 0 */
+	for (int64_t id = 1; id <= 4; id++) {
+		eio_run(&feed, id); /* 1, 4, 7, 10 */
+		eio_suspend(&feed, "await");
+		eio_int(&feed, EIO_TRY_GET, 9);
+	}
+	for (int64_t id = 3; id <= 4; id++) {
+		eio_run(&feed, id); /* 13, 15: it was cancelled */
+		eio_int(&feed, EIO_EXIT_FIBER, id);
+	}
+	eio_run(&feed, 5); /* 17 */
+	eio_suspend(&feed, "await");
+	eio_int(&feed, EIO_TRY_GET, 9);
+	eio_int(&feed, EIO_PUT, 9); /* 20 */
+	end("+1:-:- 1R1-2 +2:-:- 2R4-5 +3:-:- 3R7-8 +4:-:- 4R10-11 3S8-13:await 3R13-14 -3@14/0 "
+	    "4S11-15:await 4R15-16 -4@16/0 +5:-:- 5R17-18 -1>1x3@20 1S2-20:await 1r20-21 -1@21/4 "
+	    "2S5-20:await 2r20-21 -2@21/4 5S18-20:await 5r20-21 -5@21/4 ",
+	    "those that stop waiting, in the middle and last, leave the others");
+}
+
 int main(void)
 {
 	test_states();
@@ -454,6 +478,7 @@ int main(void)
 	test_many();
 	test_hostile();
 	test_waiters();
+	test_waiters_stop();
 	test_too_deep();
 	test_same_context();
 	test_text_users();
