@@ -48,10 +48,12 @@ is "$wrong" 0 "each has every event from 3 ms before its pause to 2 ms after the
 [ "$hits" -ge "$long" ]
 ok $? "each pause that the program measured as longer is in one ($hits of at least $long)"
 mkdir "$TMP/apart" "$TMP/one"
-"$O/ebtrace" "$ring" --trigger 'pause>6ms' --before 1ms --after 0ms --max 0 -o "$TMP/apart/run.ebt" 2>/dev/null
+"$O/ebtrace" "$ring" --trigger 'pause>6ms' --before 1ms --after 0ms --max 0 -o "$TMP/apart/run.ebt" 2>"$TMP/apart.err"
 "$O/ebtrace" "$ring" --trigger 'pause>6ms' --before 1ms --after 1000s --max 0 -o "$TMP/one/run.ebt" 2>"$TMP/one.err"
 is "$(ls "$TMP/one") $(grep -o ' and [0-9]* more' "$TMP/one.err")" "run.1.ebt  and $(($(ls "$TMP/apart" | wc -l) - 1)) more" \
 	"one that never ends has all of them, and the line says how many more"
+is "$(grep -c 'pause of' "$TMP/apart.err") $(grep -c ' more' "$TMP/apart.err")" "$(ls "$TMP/apart" | wc -l) 0" \
+	"of each that has one there is a line of it alone"
 "$O/ebtrace" stat --json "$dir/run.1.ebt" >"$TMP/stat"
 ok $? "a capture is one as any other: stat reads it"
 "$O/ebtrace" info "$dir/run.1.ebt" | grep -q '^  trigger    pause>6ms: pause of [0-9.]* ms in process [0-9]*, domain [12]$'

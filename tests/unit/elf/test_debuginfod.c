@@ -380,6 +380,26 @@ static void test_no_folder(const char *dir)
 	unsetenv("DEBUGINFOD_CACHE_PATH");
 }
 
+static void test_taken_name(const char *dir)
+{
+	char path[PATH_MAX];
+	setenv("DEBUGINFOD_CACHE_PATH", dir, 1);
+	path_of(path, dir, OWN_FOLDER);
+	mkdir(path, 0700);
+	path_of(path, dir, OWN_FOLDER "/debuginfo");
+	mkdir(path, 0700);
+	struct debuginfod *d = new_of("own", NULL);
+	int fd = get(d);
+	ok(is_own(fd) && strstr(not_kept, "Is a directory"),
+	   "where its name is a folder's the file comes all the same");
+	close(fd);
+	debuginfod_free(d);
+	unsetenv("DEBUGINFOD_CACHE_PATH");
+	rmdir(path);
+	path_of(path, dir, OWN_FOLDER);
+	is(rmdir(path), 0, "and no part of it is left");
+}
+
 static void test_named_cache(const char *dir)
 {
 	char path[PATH_MAX];
@@ -474,6 +494,7 @@ int main(void)
 	test_killed();
 	test_stopped();
 	test_no_folder(dir);
+	test_taken_name(dir);
 	test_named_cache(dir);
 	test_usual_cache(dir);
 	kill_child(server.pid, SIGKILL);

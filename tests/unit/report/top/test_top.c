@@ -436,6 +436,10 @@ static void test_file(void)
 	push(&r, 2, 2950, EBT_PROCESS, EBT_PROCESS_EXIT, 0);
 	is_str(order_of(frame(&r, 24, 80, 3000, true)), "4 1 3", "what has ended is not shown");
 	is_str(order_of(keys(&r, "e")), "2 4 1 3", "but on request");
+	push(&r, 3, 2960, EBT_PROCESS, EBT_PROCESS_EXIT, 0);
+	frame(&r, 24, 80, 3100, true);
+	ok(strstr(keys(&r, "/neither"), "no process is shown"),
+	   "of two that run and two that have ended the filter may leave none");
 	done(&r);
 }
 
