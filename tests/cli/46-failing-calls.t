@@ -25,6 +25,11 @@ whole() { # ARGS...
 	silent "$@"
 	ok $? "a call that fails is reported, or makes no difference, and nothing is left: $(printf '%s\n' "$*" | sed "s,$TMP/,,g")"
 }
+# Three processes with all kinds of events.
+for kind in "" fibers; do
+	# shellcheck disable=SC2086
+	"$O/freeze/write_random" 1 "$TMP/random$kind.ebt" $kind
+done
 
 # Inputs, in the formats that their events have.
 whole trace -f ndjson "$captures/blame.ebt"
@@ -62,6 +67,13 @@ whole mem timeline --json "$TMP/external.ctf"
 whole mem lifetimes --json "$TMP/external.ctf"
 whole mem flame -f svg "$TMP/external.ctf"
 whole mem timeline -f svg "$TMP/external.ctf"
+whole mem "$TMP/random.ebt"
+whole stat --blame --interval 20ms "$TMP/random.ebt"
+whole top --once --blame "$TMP/random.ebt"
+whole profile --by span "$TMP/random.ebt"
+whole spans --fibers "$TMP/randomfibers.ebt"
+whole trace -f perfetto "$TMP/randomfibers.ebt"
+whole trace -f fxt "$TMP/randomfibers.ebt"
 whole mem diff "$TMP/external.ctf" "$TMP/single.ctf"
 whole mem -f pprof "$TMP/external.ctf"
 whole pages "$TMP/sleep-go122.pt"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What the text of stat advises: of pauses that wait for a CPU, and of forced collections. */
+/* What the text of stat says of losses, and advises: of pauses that wait for a CPU, and of forced
+ * collections. */
 #include "report/parts/ids.h"
 #include "report/stat/model/blame.h"
 #include "report/stat/stat.h"
@@ -135,9 +136,40 @@ static void test_forced(char *text, size_t cap)
 		(diag("%s", text), 1);
 }
 
+/* What was lost between two collections: events, or an unknown number in 8 words. */
+static void report_losses(const uint64_t *events, unsigned losses, char *ret, size_t cap)
+{
+	struct run r;
+	begin(&r);
+	mark(&r, EBT_BEGIN, PHASE_minor, 1000);
+	mark(&r, EBT_END, PHASE_minor, 1001);
+	for (unsigned i = 0; i < losses; i++)
+		push(&r, (struct ebt_event){.ts = (2000 + i) * US,
+					    .kind = EBT_LOST,
+					    .pos = 1900 * US,
+					    .arg = {events[i], 8}});
+	mark(&r, EBT_BEGIN, PHASE_minor, 3000);
+	mark(&r, EBT_END, PHASE_minor, 3001);
+	end(&r, ret, cap);
+}
+
+static void test_losses(char *text, size_t cap)
+{
+	report_losses(NULL, 0, text, cap);
+	ok(strstr(text, "nothing lost\n"), "a run without losses says so");
+	report_losses((const uint64_t[]){12}, 1, text, cap);
+	ok(strstr(text, "lost: 12 events, 8 words\n"), "a loss has its events and words");
+	report_losses((const uint64_t[]){1, EBT_LOST_UNCOUNTED}, 2, text, cap);
+	ok(strstr(text, "lost: at least 1 events, 16 words\n"), "of some the number is unknown") ||
+		(diag("%s", text), 1);
+	report_losses((const uint64_t[]){EBT_LOST_UNCOUNTED}, 1, text, cap);
+	ok(strstr(text, "lost: an unknown number of events, 8 words\n"), "or of all");
+}
+
 int main(void)
 {
 	static char text[65536];
+	test_losses(text, sizeof(text));
 	report(PAUSES, text, sizeof(text));
 	ok(strstr(text, "[cpu]") && strstr(text, "% behind this tracer. Give"),
 	   "the advice calls the tracer so");
