@@ -103,6 +103,8 @@ static void test_ours(void)
 	ok(!file.runtime.language, "and is none of OCaml");
 	ok(!runtimes_version(fd).language, "and of no release at all");
 	ok(runtimes_may_have_ring(fd), "it may have a ring");
+	ok(runtimes_is_of(fd, &language_ebtrace_probes) && !runtimes_is_of(fd, &language_ocaml),
+	   "of that library alone");
 	ok(!runtimes_hidden(fd) && !runtimes_explain(fd, reason), "nothing is to be explained");
 	close(fd);
 }
@@ -112,6 +114,8 @@ static void test_others(void)
 	char reason[RUNTIME_TEXT_BYTES] = "";
 	int fd = open("/bin/true", O_RDONLY | O_CLOEXEC);
 	ok(!runtimes_may_have_ring(fd), "a program without a runtime has no ring");
+	ok(!runtimes_is_of(fd, &language_ebtrace_probes) && !runtimes_is_of(fd, &language_ocaml),
+	   "and is of no language that has one");
 	ok(!runtimes_hidden(fd) && !runtimes_explain(fd, reason), "and no reason why");
 	close(fd);
 	fd = file_of("some bytes Caml1999X031");
@@ -150,7 +154,8 @@ static void test_hidden(void)
 	int fd = with_runtime("/bin/true");
 	ok(runtimes_hidden(fd) == &language_ocaml,
 	   "a program without symbols is known by the strings of its runtime");
-	ok(runtimes_may_have_ring(fd), "so it may have a ring");
+	ok(runtimes_may_have_ring(fd) && runtimes_is_of(fd, &language_ocaml),
+	   "so it may have a ring of OCaml");
 	ok(!runtimes_rings_have_threads(fd), "whose threads are not known");
 	close(fd);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
