@@ -11,7 +11,7 @@
 enum ebt_stale {
 	EBT_STALE_REMOVED, /* the name is free */
 	EBT_STALE_KEPT,
-	EBT_STALE_MAPPED, /* by this process: its runtime's or of another copy of this library */
+	EBT_STALE_MAPPED, /* by this process: that of its runtime, or of a copy of this library */
 };
 
 /*
