@@ -110,7 +110,7 @@ struct ebt_cursor_info {
 	uint64_t lost_words;
 	uint64_t damaged;      /* damage events */
 	int start_known;       /* 1: the file records start_ns (OCaml's do not) */
-	uint32_t first_domain; /* of the first ring; not 0 where the process has several files */
+	uint32_t first_domain; /* of the first ring; see <ebtrace/ring.h> */
 };
 void ebt_cursor_info(struct ebt_cursor *c, struct ebt_cursor_info *ret);
 

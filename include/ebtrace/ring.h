@@ -172,7 +172,7 @@ struct ebt_ring_ext {
 	uint64_t no_ring_events; /* events of threads that found no free ring */
 	char comm[16];		 /* the process's name when the file was made; empty: not known */
 	/* The number of the first ring's domain, less than EBT_RING_MAX_DOMAINS; the others follow.
-	 * Not 0 where copies of the producer in one process have a file each. */
+	 * 0 for the first copy of the producer in a process; the next one's are behind them. */
 	uint64_t first_domain;
 	uint64_t reserved[4];
 };

@@ -3,7 +3,7 @@
  * write_random SEED FILE [fibers]: writes a capture of random events, names and texts, with much of
  * what is rare in those of real programs. Phases and spans of a domain are mostly in order, and the
  * last ones are open. The texts have each character that some format escapes. fibers: half of the
- * events are of fibers, of which few have more than a dozen events, and some none that makes them.
+ * events are Eio's. Most of its fibers are short, and some are never created.
  */
 #include "codec/capture/capture.h"
 #include "codec/eio/eio.h"

@@ -19,18 +19,23 @@
 #define OTHERS	    (16u << 20) /* the share of library pages moves with other programs */
 #define READ_PERIOD 100000u
 
+static uint64_t own_ns(void)
+{
+	return clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+}
+
 static void burn(void)
 {
-	uint64_t end = clock_ns(CLOCK_PROCESS_CPUTIME_ID) + BURN_NS;
-	for (volatile uint64_t i = 1; i % READ_PERIOD || clock_ns(CLOCK_PROCESS_CPUTIME_ID) < end;
-	     i++)
+	uint64_t end = own_ns() + BURN_NS;
+	for (volatile uint64_t i = 1; i % READ_PERIOD || own_ns() < end; i++)
 		;
 }
 
-static uint64_t used_ns(int who)
+/* The CPU time of children that have ended. */
+static uint64_t ended_ns(void)
 {
 	struct rusage r;
-	getrusage(who, &r);
+	getrusage(RUSAGE_CHILDREN, &r);
 	return (uint64_t)(r.ru_utime.tv_sec + r.ru_stime.tv_sec) * 1000000000u +
 	       (uint64_t)(r.ru_utime.tv_usec + r.ru_stime.tv_usec) * 1000u;
 }
@@ -55,7 +60,7 @@ static pid_t start_child(uint64_t *used)
 		}
 		waitpid(own, NULL, 0);
 		burn();
-		both = used_ns(RUSAGE_SELF) + used_ns(RUSAGE_CHILDREN);
+		both = own_ns() + ended_ns();
 		if (write(fd[1], &both, sizeof(both)) == sizeof(both))
 			pause();
 		_exit(1);
@@ -77,11 +82,11 @@ int main(void)
 	cost_read(0, true, &after);
 	ok(after.cpu_ns >= before.cpu_ns + BURN_NS / 2, "and the CPU time that it has used");
 	before = after;
-	uint64_t used = 0, own = used_ns(RUSAGE_SELF);
+	uint64_t used = 0, own = own_ns();
 	pid_t child = start_child(&used);
 	cost_read(0, true, &after);
 	cost_read(child, true, &without);
-	own = used_ns(RUSAGE_SELF) - own;
+	own = own_ns() - own;
 	uint64_t more = after.cpu_ns - before.cpu_ns;
 	ok(used >= 2 * BURN_NS && more + TICKS_NS >= used,
 	   "a child costs what it has used, and what it waited for");

@@ -453,7 +453,7 @@ static void test_first_copy(void)
 	unlink(path);
 }
 
-/* Of two files of one process. */
+/* A file whose domains have numbers behind those of another one. */
 static void test_numbers(struct session *session)
 {
 	char path[] = "/tmp/ebtrace-source-XXXXXX";
