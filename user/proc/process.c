@@ -7,12 +7,14 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <linux/magic.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #define CHILDREN_MAX (64u << 20) /* 4 million pids of at most 8 bytes, and as much again */
@@ -89,6 +91,9 @@ static int parse_stat(const char *stat, struct process_stat *ret)
 		return -EBADMSG;
 	p.start_ticks = take_number(&at);
 	p.vm_bytes = take_number(&at);
+	/* The signal to its parent when it ends: a thread has none, -1. */
+	skip_fields(&at, 14);
+	p.is_thread = *at == '-';
 	*ret = p;
 	return 0;
 }
@@ -120,27 +125,65 @@ int process_read_size(int fd, uint64_t *ret_bytes)
 	return 0;
 }
 
-/* The number that the kernel gave last in our pid namespace. False: not known, as /proc is that of
- * another one. */
-static bool read_last_number(uint32_t *ret)
+/* The file must be of our pid namespace, and the kernel's own (lxcfs has another). */
+void process_births_init(struct process_births *b)
 {
-	char text[96], self[16];
+	char self[16];
+	struct statfs st;
 	ssize_t n = readlink("/proc/self", self, sizeof(self) - 1);
 	self[n > 0 ? n : 0] = 0;
-	return n > 0 && atoi(self) == getpid() &&
-	       file_read_text("/proc/loadavg", text, sizeof(text)) > 0 &&
-	       sscanf(text, "%*s %*s %*s %*s %" SCNu32, ret) == 1;
+	bool is_ours = n > 0 && atoi(self) == getpid();
+	*b = (struct process_births){.fd = is_ours ? file_open(AT_FDCWD, "/proc/loadavg", 0) : -1};
+	if (b->fd < 0 || (!fstatfs(b->fd, &st) && st.f_type == PROC_SUPER_MAGIC))
+		return;
+	close(b->fd);
+	b->fd = -1;
+}
+
+void process_births_done(struct process_births *b)
+{
+	if (b->fd >= 0)
+		close(b->fd);
+}
+
+/* The number that was given last. False: it cannot be read. */
+static bool read_last_number(int fd, uint32_t *ret)
+{
+	char text[96];
+	ssize_t n = fd < 0 ? 0 : file_read_at(fd, text, sizeof(text) - 1, 0);
+	text[n > 0 ? n : 0] = 0;
+	return sscanf(text, "%*s %*s %*s %*s %" SCNu32, ret) == 1;
 }
 
 bool process_births_any(struct process_births *b)
 {
-	uint32_t last = 0;
-	bool known = read_last_number(&last), was_known = b->known;
-	bool changed = !known || !was_known || last != b->last;
+	uint32_t last;
+	b->last[2] = b->last[1];
+	b->last[1] = b->last[0];
+	if (!read_last_number(b->fd, &last)) {
+		b->known = 0;
+		return true;
+	}
+	b->last[0] = last;
+	b->known += b->known < 3;
 	/* One that had its number already may not have been listed yet. */
-	bool any = changed || b->again;
-	*b = (struct process_births){.last = last, .known = known, .again = changed};
-	return any;
+	return b->known < 3 || last != b->last[1] || last != b->last[2];
+}
+
+uint32_t process_births_count(const struct process_births *b)
+{
+	bool in_order = b->last[2] <= b->last[1] && b->last[1] <= b->last[0];
+	return b->known == 3 && in_order ? b->last[0] - b->last[2] : UINT32_MAX;
+}
+
+int process_births_each(const struct process_births *b, int (*fn)(pid_t number, void *ctx),
+			void *ctx)
+{
+	uint32_t count = process_births_count(b);
+	int err = 0;
+	for (uint32_t i = 1; count < UINT32_MAX && i <= count && !err; i++)
+		err = fn((pid_t)(b->last[2] + i), ctx);
+	return err;
 }
 
 /* The error is ours and has nothing to do with the process. */

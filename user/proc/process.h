@@ -42,6 +42,7 @@ struct process_stat {
 	uint64_t waited_ticks; /* CPU time of children that it has waited for, and of theirs */
 	uint32_t threads;
 	uint64_t vm_bytes; /* of its address space */
+	bool is_thread;	   /* and no process: not the first thread of one */
 };
 
 /* Also of a zombie. 0 or -errno; -ESRCH: no such process. */
@@ -53,16 +54,26 @@ int process_open_size(pid_t pid);
 /* The size, as process_read_stat() has it. 0 or -errno; -ESRCH: the process has ended. */
 int process_read_size(int fd, uint64_t *ret_bytes);
 
-/* Zeroed memory: nothing is known. */
+/* The numbers that were given last at the last calls, the newest first, as many as are known. */
 struct process_births {
-	uint32_t last; /* the number that was given last */
-	bool known, again;
+	int fd; /* < 0: none can be known */
+	uint32_t last[3];
+	unsigned known;
 };
+/* Never fails. process_births_done() closes its descriptor. */
+void process_births_init(struct process_births *b);
+void process_births_done(struct process_births *b);
 /*
  * False: no process or thread of our pid namespace was born since the call before the last one, but
  * for some with a number that was asked for. Where that cannot be known it returns true.
  */
 bool process_births_any(struct process_births *b);
+/* How many numbers were given since then; UINT32_MAX: not known. */
+uint32_t process_births_count(const struct process_births *b);
+/* Calls fn for each of them, in the order in which they were given, until it returns non-zero,
+ * which is then returned. The number may be that of a thread, or of none any more. */
+int process_births_each(const struct process_births *b, int (*fn)(pid_t number, void *ctx),
+			void *ctx);
 
 /* Reads the status of a pid. Never fails: unknown fields are zero, and `state` is the reason. */
 void process_read_status(pid_t pid, struct process_status *ret);

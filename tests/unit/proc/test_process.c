@@ -147,21 +147,87 @@ static void test_size(void)
 	close(pipes[0]);
 }
 
+struct numbers {
+	pid_t wanted;
+	unsigned count, found;
+	pid_t before;
+	bool in_order;
+};
+
+static int note_number(pid_t number, void *ctx)
+{
+	struct numbers *n = ctx;
+	n->count++;
+	n->found += number == n->wanted;
+	n->in_order &= number > n->before;
+	n->before = number;
+	return 0;
+}
+
+static int refuse(pid_t number, void *ctx)
+{
+	(*(unsigned *)ctx)++;
+	return number;
+}
+
+/* Others may be born at any time, and the numbers begin again: until a child has been found. */
 static void test_births(void)
 {
-	struct process_births births = {0};
+	struct process_births births;
+	process_births_init(&births);
 	bool first = process_births_any(&births), any = true;
-	ok(first, "without anything known processes may have been born");
+	ok(first && process_births_count(&births) == UINT32_MAX,
+	   "without anything known processes may have been born, and no number is known");
 	/* Those of others are births, too. */
 	for (int i = 0; i < 2000 && any; i++)
 		any = process_births_any(&births);
-	ok(!any, "while none is born there is none");
-	pid_t pid = fork();
-	if (!pid)
-		_exit(0);
-	waitpid(pid, NULL, 0);
-	ok(process_births_any(&births), "a process that has come and gone is one");
+	ok(!any && !process_births_count(&births), "while none is born there is none");
+	struct numbers n = {.wanted = 0};
+	for (int i = 0; i < 2000 && n.found != 1; i++) {
+		process_births_any(&births);
+		pid_t pid = fork();
+		if (!pid)
+			_exit(0);
+		waitpid(pid, NULL, 0);
+		n = (struct numbers){.wanted = pid, .in_order = true};
+		any = process_births_any(&births);
+		process_births_each(&births, note_number, &n);
+	}
+	ok(any, "a process that has come and gone is one");
+	ok(n.found == 1 && n.in_order && n.count == process_births_count(&births),
+	   "its number is among those that were given, once, in order");
 	ok(process_births_any(&births), "and at the call behind that, too");
+	struct numbers again = {.wanted = n.wanted, .in_order = true};
+	process_births_each(&births, note_number, &again);
+	is(again.found, 1, "with its number");
+	unsigned calls = 0;
+	ok(process_births_each(&births, refuse, &calls) > 0 && calls == 1,
+	   "the first result that is not 0 ends that");
+	births.last[2] = births.last[0] + 1;
+	ok(process_births_count(&births) == UINT32_MAX &&
+		   !process_births_each(&births, note_number, &again),
+	   "where the numbers have begun again none is known");
+	process_births_done(&births);
+}
+
+static void *read_in_thread(void *ctx)
+{
+	pid_t *tid = ctx;
+	*tid = gettid();
+	struct process_stat stat;
+	return !process_read_stat(*tid, &stat) && stat.is_thread ? ctx : NULL;
+}
+
+static void test_threads_and_processes(void)
+{
+	struct process_stat stat;
+	pthread_t thread;
+	pid_t tid;
+	void *is_thread = NULL;
+	if (!pthread_create(&thread, NULL, read_in_thread, &tid))
+		pthread_join(thread, &is_thread);
+	ok(is_thread, "the number of a thread is known as one");
+	ok(!process_read_stat(getpid(), &stat) && !stat.is_thread, "and that of a process is not");
 }
 
 static void test_mappings(void)
@@ -226,6 +292,7 @@ int main(void)
 	test_mappings();
 	test_size();
 	test_births();
+	test_threads_and_processes();
 	test_inner_pid();
 	test_name();
 	return tap_done();

@@ -94,6 +94,7 @@ int everyone_new(const struct engine *e, struct traced *t, struct inspect *inspe
 	all->traced = t;
 	all->inspect = inspect;
 	all->is_first = true;
+	process_births_init(&all->births);
 	all->period_ns = privileged ? PASS_NS : PASS_OWN_NS;
 	traced_subscribe(t, on_process, all);
 	*ret = all;
@@ -104,6 +105,7 @@ void everyone_free(struct everyone *e)
 {
 	if (!e)
 		return;
+	process_births_done(&e->births);
 	free(e->before.at);
 	free(e->now.at);
 	free(e);

@@ -5,9 +5,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -20,154 +18,6 @@
 #include "proc/memory_reader.h"
 #include "proc/process.h"
 #include "proc/ringfile.h"
-#include "proc/usage.h"
-
-/* The name of a traced process, and what it uses of the machine since tracing began. */
-
-static void set_comm(struct traced_usage *a, const char *comm)
-{
-	snprintf(a->comm, sizeof(a->comm), "%s", comm);
-}
-
-/* Before exec() a child is called as its parent: no name is better than that of another program. */
-static bool is_called_like_parent(const struct traced_usage *a, pid_t parent)
-{
-	struct process_stat p;
-	return parent && !process_read_stat(parent, &p) && !strcmp(p.comm, a->comm);
-}
-
-/* stat: NULL: it is not known, or its use so far is of the run. */
-static void begin(struct traced_usage *a, const struct session *s, const struct process_stat *stat)
-{
-	struct usage u;
-	a->user_ns = a->system_ns = 0;
-	if (!stat)
-		return;
-	set_comm(a, stat->comm);
-	if (is_called_like_parent(a, stat->parent)) {
-		if (stat->parent != getpid())
-			memcpy(a->forked_as, a->comm, sizeof(a->forked_as));
-		*a->comm = 0;
-	}
-	usage_of(a->pid, stat, &u);
-	if (u.start_boot_ns > s->timebase.at[TIMEBASE_BOOTTIME].ns)
-		return; /* all that it will have used is of this run */
-	a->user_ns = u.user_ns;
-	a->system_ns = u.system_ns;
-}
-
-/* A child before its exec. False: it was reported without a name, or its start is not known. */
-static bool begin_reported(struct traced_usage *a, struct session *s,
-			   const struct process_event *born)
-{
-	uint32_t index = processes_find(&s->processes, (uint32_t)a->pid);
-	if (!born->comm || !processes_at(&s->processes, index)->start.known)
-		return false;
-	snprintf(a->forked_as, sizeof(a->forked_as), "%s", born->comm);
-	a->process = index;
-	processes_ref(&s->processes, a->process);
-	return true;
-}
-
-/* Enters a process that lives into the session's registry, and refers to it until
- * traced_usage_end(). 0 or -ENOMEM. */
-static int traced_usage_begin(struct traced_usage *a, struct session *s,
-			      const struct process_event *born)
-{
-	pid_t pid = born->pid;
-	*a = (struct traced_usage){.pid = pid};
-	if (begin_reported(a, s, born))
-		return 0;
-	struct process_stat stat;
-	bool has_stat = !process_read_stat(pid, &stat);
-	struct process_start start = {.boot_ns = has_stat ? usage_start_ns(&stat) : 0,
-				      .known = has_stat};
-	begin(a, s, has_stat ? &stat : NULL);
-	/* The kernel may have reported its exit already: then it is not the next with its pid. */
-	int err = has_stat ? processes_begin(&s->processes, (uint32_t)pid, &start, &a->process)
-			   : processes_lived(&s->processes, (uint32_t)pid, clock_ns(CLOCK_BOOTTIME),
-					     &a->process);
-	if (err)
-		return err;
-	processes_ref(&s->processes, a->process);
-	return 0;
-}
-
-/* Counts from now on: what it has used so far is not of the run. */
-static void traced_usage_restart(struct traced_usage *a, const struct session *s)
-{
-	struct process_stat stat;
-	begin(a, s, process_read_stat(a->pid, &stat) ? NULL : &stat);
-}
-
-/* Sets its own name, in place of its parent's. comm: that name; NULL: it is read. */
-static void traced_usage_name(struct traced_usage *a, const char *comm)
-{
-	struct process_stat stat;
-	*a->forked_as = 0;
-	if (comm || !process_read_stat(a->pid, &stat))
-		set_comm(a, comm ? comm : stat.comm);
-}
-
-/* The name of one that nothing has named: it has not called exec, or not since that is reported.
- * Its own may be gone with it. knows_execs: all that are called are reported. */
-static void name_last(struct traced_usage *a, const struct process *p, bool knows_execs)
-{
-	char before[sizeof(a->forked_as)];
-	if (*p->comm || *a->comm || *p->mappings.program)
-		return;
-	memcpy(before, a->forked_as, sizeof(before));
-	traced_usage_name(a, NULL);
-	if (!*a->comm && knows_execs)
-		set_comm(a, before);
-}
-
-uint64_t traced_usage_began_ns(const struct traced_usage *a, const struct session *s)
-{
-	const struct process_start *start = &processes_at(&s->processes, a->process)->start;
-	uint64_t now = now_ns(), suspended = clock_ns(CLOCK_BOOTTIME) - now;
-	return start->known && start->boot_ns > suspended ? start->boot_ns - suspended : now;
-}
-
-static void note_usage(struct traced_usage *a, const struct usage *u, struct process *p)
-{
-	p->usage.known = true;
-	/* How they divide is a guess that changes. */
-	p->usage.user_ns = u->user_ns > a->user_ns ? u->user_ns - a->user_ns : 0;
-	p->usage.system_ns = u->system_ns > a->system_ns ? u->system_ns - a->system_ns : 0;
-	if (u->has_peak_rss)
-		a->peak_rss_bytes = u->peak_rss_bytes;
-}
-
-static void note(struct traced_usage *a, struct process *p)
-{
-	struct usage u;
-	if (!*p->comm)
-		memcpy(p->comm, *a->comm ? a->comm : p->mappings.program, sizeof(p->comm));
-	if (!usage_read(a->pid, &u))
-		note_usage(a, &u, p);
-	/* Its ring may have been measured since, also of one whose parent has waited for it. */
-	if (a->peak_rss_bytes)
-		process_set_peak_rss(p, a->peak_rss_bytes);
-}
-
-void traced_usage_note(struct traced_usage *a, struct session *s)
-{
-	struct process *p = processes_at(&s->processes, a->process);
-	if (p->announced)
-		note(a, p);
-}
-
-/* The same, of one that has ended, announced or not: a ring of its may be found later. */
-static void traced_usage_end(struct traced_usage *a, struct session *s, bool knows_execs)
-{
-	struct process *p = processes_at(&s->processes, a->process);
-	name_last(a, p, knows_execs);
-	note(a, p); /* of a zombie the memory is gone, the CPU time is not */
-	p->end = moment_at(now_ns());
-	processes_ended(&s->processes, a->process, clock_ns(CLOCK_BOOTTIME));
-	processes_unref(&s->processes, a->process);
-}
 
 /* How often usage is read: often at first, a program may end soon; and less of many processes. */
 #define USAGE_MIN_NS  4000000u
@@ -198,9 +48,15 @@ static void traced_usage_end(struct traced_usage *a, struct session *s, bool kno
 #define OTHERS_EACH_NS 10000000ull
 /* A file that cannot be opened is tried again after LATER_NS, then elapsed / LATER_SHARE, at most
  * LATER_MAX_NS. */
-#define LATER_NS       1000000ull
-#define LATER_MAX_NS   50000000ull
-#define LATER_SHARE    32
+#define LATER_NS     1000000ull
+#define LATER_MAX_NS 50000000ull
+#define LATER_SHARE  32
+/* New children are found by the numbers that were given since the last scans. Where those are more
+ * than there are parents, children are listed, and in this period at least, or, of many parents, in
+ * a longer one: for those that asked for a number. */
+#define LIST_NS	       1000000000ull
+#define LIST_EACH_NS   1000000ull
+#define LIST_FRUGAL    8 /* times as long */
 #define LEFT_OUT_MAX   4096
 #define SIZE_FDS_SHARE 4 /* of the descriptors, at most, are those of sizes */
 
@@ -223,8 +79,10 @@ struct traced {
 	bool forks_reported;
 	bool frugal;
 	struct process_births births;
-	bool has_births;  /* since the scan before */
+	bool lists;	  /* the children of all, at this scan */
 	bool lists_again; /* children were left out of the last scan */
+	bool any_silent;  /* whose children are not reported, at the scan before */
+	uint64_t list_ns;
 	int size_fd_max;
 	struct pids left_out; /* for want of descriptors: their mappings are read all the same */
 	uint64_t due_ns;      /* the earliest early read */
@@ -240,6 +98,7 @@ int traced_new(const struct engine *change, struct loop *l, struct traced **ret)
 	t->loop = l;
 	t->due_ns = UINT64_MAX;
 	t->frugal = change->options->frugal;
+	process_births_init(&t->births);
 	struct rlimit files;
 	rlim_t most = getrlimit(RLIMIT_NOFILE, &files) ? 0 : files.rlim_cur / SIZE_FDS_SHARE;
 	t->size_fd_max = most < INT_MAX ? (int)most : INT_MAX;
@@ -290,6 +149,7 @@ void traced_free(struct traced *t)
 	       t->children_listed, memory_reader_opens(t->engine->memory));
 	for (unsigned i = 0; i < t->count; i++)
 		forget(t->running[i]);
+	process_births_done(&t->births);
 	free(t->running);
 	free(t->left_out.pid);
 	free(t);
@@ -526,14 +386,18 @@ void traced_read_later(struct traced *t, pid_t pid)
 	t->due_ns = r->due_ns < t->due_ns ? r->due_ns : t->due_ns;
 }
 
-/* Opens the descriptor of its size where many are to be read often, and where its threads need not
- * be known to list its children. */
+/* Children of a process that is probed are reported: those before that are listed. */
+static bool reports_children(const struct traced_process *p)
+{
+	return p->traced->forks_reported && p->reads.listed;
+}
+
+/* Opens the descriptor of its size once its threads need not be known to list its children. */
 static bool has_size_fd(struct traced_process *p)
 {
 	struct traced_reads *r = &p->reads;
 	int most = p->traced->size_fd_max;
-	bool is_listed = p->reads.listed && p->traced->forks_reported;
-	if (r->size_fd >= 0 || (!p->traced->frugal && !is_listed) || p->watch.fd > most)
+	if (r->size_fd >= 0 || !(r->asked || reports_children(p)) || p->watch.fd > most)
 		return r->size_fd >= 0;
 	r->size_fd = process_open_size(p->pid);
 	if (r->size_fd > most) {
@@ -630,18 +494,48 @@ static void find_due(struct traced *t)
 			t->due_ns = t->running[i]->reads.due_ns;
 }
 
-/* Children of a process that is probed are reported: those before that are listed. Without births
- * there are no new ones. */
 static int list_children(struct traced *t, struct traced_process *p)
 {
-	if (!t->engine->options->follow || (t->forks_reported && p->reads.listed) ||
-	    (p->reads.asked && !t->has_births))
+	if (!t->engine->options->follow || reports_children(p))
+		return 0;
+	t->any_silent = true;
+	if (p->reads.asked && !t->lists)
 		return 0;
 	p->reads.listed = p->probed;
 	p->reads.asked = true;
 	t->children_listed++;
 	return leave_out(t, process_children(p->pid, p->reads.threads, add_child,
 					     &(struct parent){t, p->pid}));
+}
+
+static int add_number(pid_t number, void *ctx)
+{
+	struct traced *t = ctx;
+	struct process_stat stat;
+	if (traced_find(t, number) || process_read_stat(number, &stat) || stat.is_thread)
+		return 0;
+	const struct traced_process *parent = traced_find(t, stat.parent);
+	if (!parent || reports_children(parent))
+		return 0;
+	int err = add_child(number, &(struct parent){t, stat.parent});
+	struct traced_process *p = traced_find(t, number);
+	if (p)
+		p->reads.asked = true; /* the numbers of its own are higher */
+	return err;
+}
+
+/* True if children are to be found by their numbers; else those of all are listed at this scan, or
+ * there are none. */
+static bool plan_lists(struct traced *t, uint64_t now)
+{
+	bool any = process_births_any(&t->births), are_silent = t->any_silent;
+	t->lists = t->lists_again || now >= t->list_ns ||
+		   (any && process_births_count(&t->births) > t->count);
+	t->any_silent = t->lists_again = false;
+	if (t->lists)
+		t->list_ns =
+			now + (t->frugal ? LIST_FRUGAL : 1) * (LIST_NS + t->count * LIST_EACH_NS);
+	return any && are_silent && !t->lists;
 }
 
 /* Where that costs too much the kernel is not asked: the loop reports the end soon. */
@@ -664,11 +558,9 @@ static void note_usage_if_due(struct traced *t, struct traced_process *p, uint64
 
 int traced_scan(struct traced *t)
 {
-	int err = 0;
 	uint64_t now = now_ns();
-	bool again = t->lists_again;
-	t->lists_again = false;
-	t->has_births = !t->frugal || process_births_any(&t->births) || again;
+	bool by_number = plan_lists(t, now);
+	int err = by_number ? process_births_each(&t->births, add_number, t) : 0;
 	for (unsigned i = 0; !err && i < t->count;) {
 		struct traced_process *p = t->running[i];
 		if (is_over(p)) {
@@ -737,12 +629,8 @@ void traced_begin_usage(struct traced *t)
 
 void traced_end_usage(struct traced *t)
 {
-	struct session *s = t->engine->session;
-	for (unsigned i = 0; i < t->count; i++) {
-		struct traced_usage *a = &t->running[i]->usage;
-		name_last(a, processes_at(&s->processes, a->process), t->forks_reported);
-		traced_usage_note(a, s);
-	}
+	for (unsigned i = 0; i < t->count; i++)
+		traced_usage_last(&t->running[i]->usage, t->engine->session, t->forks_reported);
 }
 
 void traced_read_usage(struct traced *t, struct traced_process *p)

@@ -22,25 +22,10 @@
 #include <sys/types.h>
 
 #include "engine/context.h"
+#include "engine/live/traced_usage.h"
 #include "engine/loop.h"
 #include "session/process_event.h"
 #include "session/session.h"
-
-#define TRACED_COMM_BYTES 32 /* as of struct process */
-struct traced_usage {
-	pid_t pid;
-	uint32_t process;	     /* its index in the registry */
-	char comm[32];		     /* its name when that was last read */
-	char forked_as[32];	     /* its parent's, until it has called exec; empty: not known */
-	uint64_t user_ns, system_ns; /* that it had used before the run */
-	uint64_t peak_rss_bytes;     /* with its ring; 0: not known */
-	uint64_t due_ns, step_ns; /* when scans note it again, and how long after that, at least */
-};
-/* When the process began (CLOCK_MONOTONIC, ns); now, if that is not known. */
-uint64_t traced_usage_began_ns(const struct traced_usage *a, const struct session *s);
-/* Writes what it has used so far, and its name, to its entry, if that is announced. Call it now and
- * then: a process may end at any time. */
-void traced_usage_note(struct traced_usage *a, struct session *s);
 
 struct traced;
 

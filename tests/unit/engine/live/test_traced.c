@@ -6,6 +6,7 @@
 #include "engine/live/traced.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +17,7 @@
 #include "engine/live/ring_files.h"
 #include "engine/options.h"
 #include "proc/maps.h"
+#include "proc/process.h"
 #include "runtime/inspect.h"
 #include "session/language.h"
 #include "source/ring/ring.h"
@@ -329,6 +331,99 @@ static void test_subscribers(void)
 	traced_free(t);
 }
 
+static int note_birth(void *ctx, const struct process_event *e)
+{
+	pid_t *last = ctx;
+	*last = e->kind == PROCESS_BORN ? e->pid : *last;
+	return 0;
+}
+
+static void *wait_in_thread(void *ctx)
+{
+	pause();
+	return ctx;
+}
+
+/* A process that starts a thread for each byte, and waits until its end is closed. */
+static pid_t fork_waiting(int end[2])
+{
+	pthread_t thread;
+	char byte;
+	if (pipe(end))
+		abort();
+	pid_t pid = fork();
+	if (pid)
+		return pid;
+	close(end[1]);
+	while (read(end[0], &byte, 1) == 1)
+		if (pthread_create(&thread, NULL, wait_in_thread, NULL))
+			_exit(1);
+	_exit(0);
+}
+
+static bool start_thread(pid_t pid, int end[2])
+{
+	struct process_stat stat = {0};
+	if (write(end[1], "", 1) != 1)
+		return false;
+	for (int i = 0; i < 10000 && (process_read_stat(pid, &stat) || stat.threads < 2); i++)
+		usleep(1000);
+	return stat.threads == 2;
+}
+
+static void wait_for(pid_t pid, int end[2])
+{
+	close(end[1]);
+	close(end[0]);
+	waitpid(pid, NULL, 0);
+}
+
+/* Lists of children come later, in a period, and where others were born. */
+static void test_numbers(void)
+{
+	struct traced *t;
+	pid_t last = 0;
+	int end[2];
+	if (traced_new(&engine, loop, &t))
+		abort();
+	traced_subscribe(t, note_birth, &last);
+	const struct process_event born = {.kind = PROCESS_BORN, .pid = getpid(), .named = true};
+	int err = traced_report(t, &born);
+	for (int i = 0; i < 4; i++)
+		err = err ? err : traced_scan(t);
+	pid_t pid = fork_waiting(end);
+	ok(!err && !traced_scan(t) && last == pid && traced_find(t, pid),
+	   "a child is found by its number at the next scan");
+	ok(start_thread(pid, end) && !traced_scan(t) && !traced_scan(t) && last == pid &&
+		   traced_running(t) == 2,
+	   "the number of a thread of its is no process");
+	wait_for(pid, end);
+	ok(!traced_scan(t) && traced_running(t) == 1, "it ends");
+	traced_free(t);
+}
+
+/* Of this process, which has other children, one is traced. */
+static void test_numbers_of_others(void)
+{
+	struct traced *t;
+	pid_t last = 0;
+	int end[2], other_end[2];
+	if (traced_new(&engine, loop, &t))
+		abort();
+	traced_subscribe(t, note_birth, &last);
+	pid_t pid = fork_waiting(end);
+	const struct process_event born = {.kind = PROCESS_BORN, .pid = pid, .named = true};
+	int err = traced_report(t, &born);
+	for (int i = 0; i < 4; i++)
+		err = err ? err : traced_scan(t);
+	pid_t other = fork_waiting(other_end);
+	ok(!err && !traced_scan(t) && !traced_scan(t) && last == pid && !traced_find(t, other),
+	   "a process whose parent is not traced is not found");
+	wait_for(other, other_end);
+	wait_for(pid, end);
+	traced_free(t);
+}
+
 int main(void)
 {
 	char dir[] = "/dev/shm/ebtrace-test.XXXXXX";
@@ -347,6 +442,8 @@ int main(void)
 	test_covered();
 	test_runtime();
 	test_names();
+	test_numbers();
+	test_numbers_of_others();
 	source_free(ring_source_base(rings));
 	ring_files_free(files);
 	traced_free(traced);
