@@ -339,7 +339,7 @@ CROSS_FOLDERS := base elf proc codec session stream runtime report format source
 CROSS_LEFT_OUT := bpf/test_bpf_c_stack bpf/test_bpf_counts bpf/test_bpf_counts_bounds base/test_canvas base/test_demangle base/test_file elf/test_debuginfod elf/test_elf elf/test_insn_x86_64 elf/test_notes \
                   elf/test_sym% codec/capture/% codec/memtrace/test_memtrace_fixtures codec/ring/test_ring_fixtures \
                   codec/test_fuzz_seeds session/test_kinds session/test_phases runtime/ocaml/% runtime/test_inspect% runtime/test_runtimes \
-                  source/ring/test_ring_race source/file/test_capture% source/file/test_mem% \
+                  source/ring/test_ring_race source/ring/test_ring_rest source/file/test_capture% source/file/test_mem% \
                   report/test_frame_tree report/test_pprof report/test_reports_loss report/mem/model/test_mem_wrappers \
                   report/stat/test_replay format/ebt/% format/test_growth format/test_hostile_events format/test_no_memory format/test_timelines
 CROSS_UNIT = $(filter-out $(CROSS_LEFT_OUT:%=tests/unit/%.c),$(call in_folder,\

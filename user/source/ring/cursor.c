@@ -108,6 +108,16 @@ bool cursor_is_still(const struct ebt_cursor *c)
 	return ring_reader_is_still(&c->reader);
 }
 
+struct iovec cursor_mapped(struct ebt_cursor *c)
+{
+	return ring_reader_mapped(&c->reader);
+}
+
+bool cursor_was_still(const struct ebt_cursor *c, const void *copy)
+{
+	return ring_reader_was_still(&c->reader, copy);
+}
+
 int cursor_update(struct ebt_cursor *c, bool all)
 {
 	return ring_reader_update(&c->reader, all);

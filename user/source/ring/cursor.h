@@ -46,6 +46,13 @@ int cursor_update(struct ebt_cursor *c, bool all);
  * below the tails of that look.
  */
 bool cursor_is_still(const struct ebt_cursor *c);
+/*
+ * The same in two steps, for many files with one system call: where the headers that it compares
+ * are mapped (length 0: nowhere, or nothing is to be compared), and whether a copy of them is as
+ * the last look was. The file may be cut at any time: what copies them must not fault.
+ */
+struct iovec cursor_mapped(struct ebt_cursor *c);
+bool cursor_was_still(const struct ebt_cursor *c, const void *copy);
 /* The number of rings up to the last one that was found in use. */
 uint32_t cursor_used(const struct ebt_cursor *c);
 

@@ -2,11 +2,15 @@
 #include "source/ring/file.h"
 
 #include <errno.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/uio.h>
+#include <unistd.h>
 
 #include "base/array.h"
+#include "base/clock.h"
 #include "proc/process.h"
 #include "session/versions.h"
 
@@ -18,6 +22,10 @@
 /* Of a file in which nothing changes one read asks whether that is still so, and a look follows
  * after this. */
 #define STILL_NS 250000000ull
+/* Of many files at rest one read asks that: of at least BATCH_LEAST, so that few are mapped. */
+#define BATCH_LEAST 32u
+#define BATCH_FILES 64u
+#define BATCH_BYTES 16384u
 /* Numbers of threads of another namespace that are asked for: each reads the status of all
  * threads. */
 #define ASKED_MAX 64u
@@ -103,15 +111,17 @@ uint64_t ring_file_due_ns(const struct ring_file *f, uint64_t idle_ns)
 	return f->update_ns + (fill_ns < (double)idle_ns ? (uint64_t)fill_ns : idle_ns);
 }
 
+static bool may_rest(const struct ring_file *f, uint64_t update_ns)
+{
+	return f->live && f->looked_ns && update_ns - f->looked_ns < STILL_NS;
+}
+
 /*
  * A look at a file that was at rest at the last one. A writer that was inside an event at the look
  * before has published it, or the file is not still: see cursor_is_still().
  */
-static bool rests(struct ring_file *f, uint64_t update_ns)
+static void rest(struct ring_file *f, uint64_t update_ns)
 {
-	bool may = f->live && f->looked_ns && update_ns - f->looked_ns < STILL_NS;
-	if (!may || !cursor_is_still(f->cursor))
-		return false;
 	for (uint32_t d = 0; d < f->used; d++) {
 		f->rings[d].safe_ns = f->update_ns;
 		f->rings[d].update_ns = update_ns;
@@ -119,13 +129,69 @@ static bool rests(struct ring_file *f, uint64_t update_ns)
 	f->safe_ns = f->whole_ns = f->update_ns;
 	f->update_ns = update_ns;
 	f->rate /= 2;
-	return true;
+}
+
+struct batch {
+	struct ring_file *file[BATCH_FILES];
+	struct iovec from[BATCH_FILES], to[BATCH_FILES];
+	unsigned count;
+	size_t bytes;
+	char copy[BATCH_BYTES];
+};
+
+/* What cannot be copied, as a file was cut or the call is refused, is left to a look. */
+static void read_batch(struct batch *b)
+{
+	uint64_t update_ns = now_ns();
+	ssize_t got = process_vm_readv(getpid(), b->to, b->count, b->from, b->count, 0);
+	/* As in cursor_is_still(). */
+	atomic_thread_fence(memory_order_acquire);
+	for (unsigned i = 0; i < b->count && got >= (ssize_t)b->to[i].iov_len; i++) {
+		struct ring_file *f = b->file[i];
+		got -= (ssize_t)b->to[i].iov_len;
+		f->rested = cursor_was_still(f->cursor, b->to[i].iov_base);
+		if (f->rested)
+			rest(f, update_ns);
+		else
+			f->looked_ns = 0; /* not to be asked for again */
+	}
+	b->count = 0;
+	b->bytes = 0;
+}
+
+void ring_files_rest(struct ring_file *const *files, uint32_t count)
+{
+	struct batch b;
+	uint64_t now = now_ns();
+	uint32_t most = 0;
+	for (uint32_t i = 0; i < count; i++)
+		most += files[i]->looked && may_rest(files[i], now);
+	b.count = 0;
+	b.bytes = 0;
+	for (uint32_t i = 0; i < count && most >= BATCH_LEAST; i++) {
+		struct ring_file *f = files[i];
+		struct iovec from = {0};
+		if (f->looked && may_rest(f, now))
+			from = cursor_mapped(f->cursor);
+		if (!from.iov_len)
+			continue;
+		if (b.count == BATCH_FILES || from.iov_len > BATCH_BYTES - b.bytes)
+			read_batch(&b);
+		b.file[b.count] = f;
+		b.from[b.count] = from;
+		b.to[b.count++] = (struct iovec){b.copy + b.bytes, from.iov_len};
+		b.bytes += from.iov_len;
+	}
+	if (b.count)
+		read_batch(&b);
 }
 
 bool ring_file_update(struct ring_file *f, uint64_t update_ns, struct ring_fill *fill)
 {
-	if (rests(f, update_ns))
+	if (may_rest(f, update_ns) && cursor_is_still(f->cursor)) {
+		rest(f, update_ns);
 		return true;
+	}
 	const struct ring_layout *l = cursor_layout(f->cursor);
 	bool whole = !f->live || update_ns - f->whole_ns >= WHOLE_LOOK_NS;
 	/* Of a file at rest one look is enough, and the end must not chase a writer. */

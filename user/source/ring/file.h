@@ -37,6 +37,7 @@ struct ring_file {
 	unsigned asked;		/* threads, since asked_ns */
 	uint64_t asked_ns;
 	bool looked;	/* in the present poll */
+	bool rested;	/* and that has found nothing new: ring_files_rest() */
 	bool leaves;	/* its words are left out, so however fast it fills, it is read seldom */
 	bool undrained; /* words that were fetched before those that are left are not decoded yet */
 	struct ring_file *prev_live, *next_live; /* of the same process; the source's */
@@ -78,6 +79,11 @@ uint64_t ring_file_due_ns(const struct ring_file *f, uint64_t idle_ns);
 /* Reads the position of every ring that may be in use. False: the file cannot be read; noted as
  * damage. */
 bool ring_file_update(struct ring_file *f, uint64_t update_ns, struct ring_fill *fill);
+/*
+ * Of many files that are looked at, those that have not changed since the last look are read with
+ * few system calls, and have `rested` set: ring_file_update() would find nothing new.
+ */
+void ring_files_rest(struct ring_file *const *files, uint32_t count);
 /* True if a ring holds words or damage that were not fetched. */
 bool ring_file_has_news(const struct ring_file *f, uint32_t domain);
 

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -238,6 +239,11 @@ int ring_reader_update(struct ring_reader *rr, bool all)
 	return to == max;
 }
 
+bool ring_reader_was_still(const struct ring_reader *rr, const void *copy)
+{
+	return rr->still_rings && !memcmp(copy, rr->still, rr->still_rings * sizeof(*rr->still));
+}
+
 bool ring_reader_is_still(const struct ring_reader *rr)
 {
 	struct ebt_ring_header now[STILL_RINGS];
@@ -246,7 +252,28 @@ bool ring_reader_is_still(const struct ring_reader *rr)
 		bytes ? file_read_at(rr->fd, now, bytes, ring_layout_header(&rr->layout, 0)) : 0;
 	/* As in look_from(): the tails that are read next are no older than this `writing`. */
 	atomic_thread_fence(memory_order_acquire);
-	return bytes && got == (ssize_t)bytes && !memcmp(now, rr->still, bytes);
+	return got == (ssize_t)bytes && ring_reader_was_still(rr, now);
+}
+
+/* The first headers are mapped from the begin of their page. */
+static size_t map_bytes(const struct ring_reader *rr, uint64_t *ret_from)
+{
+	uint64_t at = ring_layout_header(&rr->layout, 0);
+	*ret_from = at - at % (uint64_t)sysconf(_SC_PAGESIZE);
+	return at - *ret_from + sizeof(rr->still);
+}
+
+struct iovec ring_reader_mapped(struct ring_reader *rr)
+{
+	uint64_t from;
+	size_t bytes = map_bytes(rr, &from), len = rr->still_rings * sizeof(*rr->still);
+	if (!len)
+		return (struct iovec){0};
+	if (!rr->map)
+		rr->map = mmap(NULL, bytes, PROT_READ, MAP_SHARED, rr->fd, (off_t)from);
+	if (rr->map == MAP_FAILED)
+		return (struct iovec){0};
+	return (struct iovec){(char *)rr->map + bytes - sizeof(rr->still), len};
 }
 
 /* Damage and losses to be reported before any word is read. */
@@ -394,6 +421,9 @@ int ring_reader_init(struct ring_reader *rr, int fd, const char *name, char *rea
 
 void ring_reader_done(struct ring_reader *rr)
 {
+	uint64_t from;
+	if (rr->map && rr->map != MAP_FAILED)
+		munmap(rr->map, map_bytes(rr, &from));
 	free(rr->ring);
 	free(rr->state);
 	*rr = (struct ring_reader){.fd = -1};

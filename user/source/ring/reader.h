@@ -13,6 +13,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
+#include <sys/uio.h>
 
 struct cursor_ring {
 	uint64_t pos;  /* next word to fetch */
@@ -75,6 +76,8 @@ struct ring_reader {
 	 * an event. 0: not known, or they are more. */
 	struct ebt_ring_header still[STILL_RINGS];
 	uint32_t still_rings;
+	/* Where the first headers are mapped; NULL: nowhere yet, MAP_FAILED: they cannot be. */
+	void *map;
 };
 
 /*
@@ -87,10 +90,12 @@ void ring_reader_done(struct ring_reader *rr);
 /* Memory that it uses at most. */
 size_t ring_reader_bytes(const struct ring_reader *rr);
 
-/* As cursor_ring(), cursor_update(), cursor_is_still() and cursor_fetch() of cursor.h. */
+/* As the functions of cursor.h that have the same names. */
 const struct cursor_ring *ring_reader_ring(const struct ring_reader *rr, uint32_t domain);
 int ring_reader_update(struct ring_reader *rr, bool all);
 bool ring_reader_is_still(const struct ring_reader *rr);
+struct iovec ring_reader_mapped(struct ring_reader *rr);
+bool ring_reader_was_still(const struct ring_reader *rr, const void *copy);
 int ring_reader_fetch(struct ring_reader *rr, uint32_t domain, uint64_t *words, size_t cap,
 		      struct cursor_fetch *ret);
 

@@ -395,20 +395,27 @@ static void set_idle(struct ring_source *s, uint64_t idle_ns)
  * -ENOMEM. */
 static int look_at_files(struct ring_source *s, uint64_t begin_ns)
 {
-	uint64_t idle_ns = s->idle_ns, now = begin_ns;
+	uint64_t idle_ns = s->idle_ns, now;
 	uint32_t looks = 0;
 	int err = 0;
 	s->rate = 0;
-	for (uint32_t i = 0; !err && i < s->open_count; i++) {
+	for (uint32_t i = 0; i < s->open_count; i++) {
 		struct ring_file *f = s->open[i];
 		f->looked = s->stopped || ring_file_due_ns(f, idle_ns) <= begin_ns;
-		if (f->looked) {
-			looks++;
+		f->rested = false;
+		f->leaves = f->looked ? s->leaves : f->leaves;
+		looks += f->looked;
+	}
+	ring_files_rest(s->open, s->open_count);
+	now = now_ns();
+	for (uint32_t i = 0; !err && i < s->open_count; i++) {
+		struct ring_file *f = s->open[i];
+		if (f->looked && !f->rested) {
 			now = now_ns();
-			f->leaves = s->leaves;
 			f->finished = !ring_file_update(f, now, &s->fill);
-			err = f->finished ? 0 : open_lanes(s, f);
 		}
+		if (f->looked && !f->finished)
+			err = open_lanes(s, f);
 		s->rate = f->rate > s->rate ? f->rate : s->rate;
 	}
 	if (looks > s->open_count / 2)
