@@ -12,7 +12,7 @@
 #define FIRST_SHARE  32
 /* Scans that take longer than EXPENSIVE_SCAN_NS get at most 1/CPU_SHARE of our CPU time. */
 #define EXPENSIVE_SCAN_NS (RING_FILES_SCAN_NS / 4)
-#define CPU_SHARE	  5
+#define CPU_SHARE	  10
 /* Where it is to be frugal, or is late, scans get 1/FRUGAL_SHARE of a CPU, those that ends of
  * processes bring forward 1/ENDS_SHARE, if FRUGAL_MAX_NS permits. What finds new processes runs in
  * between. */

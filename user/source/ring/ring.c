@@ -169,7 +169,7 @@ static bool ring_lanes_begins_again(struct ring_lanes *l, uint32_t *ret)
  * 1/IDLE_SHARE of our time, if IDLE_MAX_NS permits. */
 #define IDLE_MIN_NS 1000000ull
 #define IDLE_MAX_NS 20000000ull
-#define IDLE_SHARE  16
+#define IDLE_SHARE  32
 /* How often words that are left in the rings are reported as lost. */
 #define LEFT_NS 1000000000ull
 /* The least budget: a few lanes. */
