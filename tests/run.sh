@@ -58,9 +58,11 @@ run() {
 again() {
   local tests
   mapfile -t tests < <(sed -n '/^Test Summary Report/,$s/^\(tests[^ ]*\) .*(Wstat.*/\1/p' "$work/$1")
-  [ ${#tests[@]} -gt 0 ] && [ ${#tests[@]} -le 3 ] && [[ ${tests[*]} != *tests/attack/* ]] && run "$1, again" 1 "${tests[@]}" || return 1
-  mv "$work/failed: $1" "$work/held"
+  [ ${#tests[@]} -gt 0 ] && [ ${#tests[@]} -le 3 ] && [[ ${tests[*]} != *tests/attack/* ]] || return 1
+  run "$1, again" 1 "${tests[@]}" && mv "$work/failed: $1" "$work/held"
+  set -- "$1" $?
   rm -rf "$taps/$1, again" # no part of the record
+  return "$2"
 }
 # The tests of prove's output that failed, each with its comments.
 failures() {

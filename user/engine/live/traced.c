@@ -81,7 +81,7 @@ struct traced {
 	struct process_births births;
 	bool lists;	  /* the children of all, at this scan */
 	bool lists_again; /* children were left out of the last scan */
-	bool any_silent;  /* whose children are not reported, at the scan before */
+	bool any_silent;  /* some have children that are not reported, by the last scan */
 	uint64_t list_ns;
 	int size_fd_max;
 	struct pids left_out; /* for want of descriptors: their mappings are read all the same */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Whether many ring files are still at rest, by few system calls: what has changed, what was cut, and
- * where the call is refused. */
+/* Whether many ring files are still at rest, by few system calls: what has changed, what was cut,
+ * and where the call is refused. */
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/wait.h>
@@ -11,7 +11,7 @@
 #include "tests/unit/ring_forged.h"
 #include "tests/unit/seccomp.h"
 
-#define FILES 150u /* more than one call reads, also of headers */
+#define FILES 150u /* more than one call reads: of files, and of headers */
 #define FEW   31u
 
 struct forged {
