@@ -166,10 +166,11 @@ static bool ring_lanes_begins_again(struct ring_lanes *l, uint32_t *ret)
 /* Stores of the writer may become visible this much after a clock read that follows them. */
 #define STORE_SLACK_NS 20000ull
 /* Period of looks while rings do not fill. Each look costs system calls; all of them get at most
- * 1/IDLE_SHARE of our time, if IDLE_MAX_NS permits. */
+ * 1/IDLE_SHARE of our time, half of that if they are at MANY_FILES, if IDLE_MAX_NS permits. */
 #define IDLE_MIN_NS 1000000ull
 #define IDLE_MAX_NS 20000000ull
-#define IDLE_SHARE  32
+#define IDLE_SHARE  16
+#define MANY_FILES  256u
 /* How often words that are left in the rings are reported as lost. */
 #define LEFT_NS 1000000000ull
 /* The least budget: a few lanes. */
@@ -419,7 +420,8 @@ static int look_at_files(struct ring_source *s, uint64_t begin_ns)
 		s->rate = f->rate > s->rate ? f->rate : s->rate;
 	}
 	if (looks > s->open_count / 2)
-		set_idle(s, s->idle_share * (now - begin_ns));
+		set_idle(s,
+			 (s->open_count < MANY_FILES ? 1 : 2) * s->idle_share * (now - begin_ns));
 	s->wakes_all |= looks;
 	return err;
 }
