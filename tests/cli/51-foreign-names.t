@@ -112,7 +112,8 @@ plain "$TMP/out" "list --json writes plain JSON"
 sound "$TMP/out" "list --json: the members are its own"
 xz -dc tests/data/ocaml-5.3.0/d-wrapped.events.xz >"$dir/999999999.events"
 for option in -v -vv --json; do
-	"$O/ebtrace" list $option --ring-dir "$dir" >"$TMP/out" 2>&1
+	"$O/ebtrace" list $option --ring-dir "$dir" >"$TMP/out" 2>"$TMP/err"
+	[ $option = --json ] || cat "$TMP/err" >>"$TMP/out" # a busy machine may leave some out, and says so
 	plain "$TMP/out" "list $option of what dead processes left in such a directory"
 	grep -aq stale "$TMP/out"
 	ok $? "list $option shows it"
