@@ -10,8 +10,8 @@
 #define FIRST_NS     250000ull
 #define FIRST_MAX_NS 8000000ull
 #define FIRST_SHARE  32
-/* Scans that take longer than EXPENSIVE_SCAN_NS get at most 1/CPU_SHARE of our CPU time, and half of
- * that where they are of MANY_PROCESSES: of few, new code is what takes long, once. */
+/* Scans that take longer than EXPENSIVE_SCAN_NS get at most 1/CPU_SHARE of our CPU time, and half
+ * of that where they are of MANY_PROCESSES: of few, new code is what takes long, once. */
 #define EXPENSIVE_SCAN_NS (RING_FILES_SCAN_NS / 4)
 #define CPU_SHARE	  5
 #define MANY_PROCESSES	  256u
