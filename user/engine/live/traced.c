@@ -397,7 +397,8 @@ static bool has_size_fd(struct traced_process *p)
 {
 	struct traced_reads *r = &p->reads;
 	int most = p->traced->size_fd_max;
-	if (r->size_fd >= 0 || !(r->asked || reports_children(p)) || p->watch.fd > most)
+	bool is_asked = p->traced->frugal && r->asked;
+	if (r->size_fd >= 0 || !(is_asked || reports_children(p)) || p->watch.fd > most)
 		return r->size_fd >= 0;
 	r->size_fd = process_open_size(p->pid);
 	if (r->size_fd > most) {
@@ -529,7 +530,9 @@ static int add_number(pid_t number, void *ctx)
 static bool plan_lists(struct traced *t, uint64_t now)
 {
 	bool any = process_births_any(&t->births), are_silent = t->any_silent;
-	t->lists = t->lists_again || now >= t->list_ns ||
+	/* A fork may be interrupted for long between its number and its child: only where it is to
+	 * be frugal is that found later. */
+	t->lists = !t->frugal || t->lists_again || now >= t->list_ns ||
 		   (any && process_births_count(&t->births) > t->count);
 	t->any_silent = t->lists_again = false;
 	if (t->lists)
