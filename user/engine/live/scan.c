@@ -10,11 +10,9 @@
 #define FIRST_NS     250000ull
 #define FIRST_MAX_NS 8000000ull
 #define FIRST_SHARE  32
-/* Scans that take longer than EXPENSIVE_SCAN_NS get at most 1/CPU_SHARE of our CPU time, and half
- * of that where they are of MANY_PROCESSES: of few, new code is what takes long, once. */
+/* Scans that take longer than EXPENSIVE_SCAN_NS get at most 1/CPU_SHARE of our CPU time. */
 #define EXPENSIVE_SCAN_NS (RING_FILES_SCAN_NS / 4)
 #define CPU_SHARE	  5
-#define MANY_PROCESSES	  256u
 /* Where it is to be frugal, or is late, scans get 1/FRUGAL_SHARE of a CPU, those that ends of
  * processes bring forward 1/ENDS_SHARE, if FRUGAL_MAX_NS permits. What finds new processes runs in
  * between. */
@@ -59,8 +57,7 @@ static uint64_t frugal_ns(uint64_t cost_ns, uint64_t share)
 /* The next scan, behind one that began at `begin`, was one of all, and has cost so much. */
 static void plan(struct scan *s, uint64_t begin, bool waiting, bool all, uint64_t cost)
 {
-	unsigned share = traced_running(s->traced) < MANY_PROCESSES ? CPU_SHARE : 2 * CPU_SHARE;
-	uint64_t now = now_ns(), fair = now + (share - 1) * cost;
+	uint64_t now = now_ns(), fair = now + (CPU_SHARE - 1) * cost;
 	uint64_t next = begin + (waiting ? first_period(s, begin) : RING_FILES_SCAN_NS);
 	bool expensive = cost > EXPENSIVE_SCAN_NS;
 	const struct engine_options *o = s->probing->engine->options;
