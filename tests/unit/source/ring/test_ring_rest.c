@@ -55,7 +55,7 @@ static void forge_all(void)
 	}
 }
 
-/* All are looked at until nothing in them is new. */
+/* A first look finds the events, a second one nothing new. */
 static void come_to_rest(void)
 {
 	for (unsigned i = 0; i < FILES; i++) {
@@ -82,7 +82,7 @@ static bool try_to_rest(unsigned n, const bool *may)
 	return now_ns() - begin < 100000000;
 }
 
-/* How many rest of the first n, which are looked at; as bits, those of the first 64 that do not. */
+/* Looks at the first n files. How many rest; a bit for each of the first 64 that does not. */
 static unsigned rest_of(unsigned n, uint64_t *ret_others)
 {
 	unsigned rested = 0;
