@@ -80,8 +80,8 @@ uint64_t ring_file_due_ns(const struct ring_file *f, uint64_t idle_ns);
  * damage. */
 bool ring_file_update(struct ring_file *f, uint64_t update_ns, struct ring_fill *fill);
 /*
- * Sets `rested` in files with `looked` that have not changed since the last look: it finds that with
- * one system call for many files. ring_file_update() would find nothing new in them.
+ * Sets `rested` in files with `looked` that have not changed since the last look. One system call
+ * finds that of many files. ring_file_update() would find nothing new in them.
  */
 void ring_files_rest(struct ring_file *const *files, uint32_t count);
 /* True if a ring holds words or damage that were not fetched. */
