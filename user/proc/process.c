@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "proc/process.h"
 
+#include "base/clock.h"
 #include "base/file.h"
 #include <ctype.h>
 #include <dirent.h>
@@ -17,11 +18,12 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-#define CHILDREN_MAX (64u << 20) /* 4 million pids of at most 8 bytes, and as much again */
-#define MAX_THREADS  4096	 /* that are examined */
-#define LEAST_LIMIT  16384u	 /* of processes, whatever /proc has */
-#define MOST_PIDS    (4u << 20)	 /* the kernel's own limit */
-#define PF_KTHREAD   0x00200000	 /* include/linux/sched.h; field 9 of stat */
+#define CHILDREN_MAX (64u << 20)  /* 4 million pids of at most 8 bytes, and as much again */
+#define MAX_THREADS  4096	  /* that are examined */
+#define LEAST_LIMIT  16384u	  /* of processes, whatever /proc has */
+#define MOST_PIDS    (4u << 20)	  /* the kernel's own limit */
+#define PF_KTHREAD   0x00200000	  /* include/linux/sched.h; field 9 of stat */
+#define AWAITED_NS   500000000ull /* a fork that does not run */
 
 ssize_t process_read(pid_t pid, const char *name, void *ret, size_t n)
 {
@@ -152,38 +154,58 @@ static bool read_last_number(int fd, uint32_t *ret)
 	char text[96];
 	ssize_t n = fd < 0 ? 0 : file_read_at(fd, text, sizeof(text) - 1, 0);
 	text[n > 0 ? n : 0] = 0;
-	return sscanf(text, "%*s %*s %*s %*s %" SCNu32, ret) == 1;
+	return sscanf(text, "%*s %*s %*s %*s %" SCNu32, ret) == 1 && *ret;
 }
 
-bool process_births_any(struct process_births *b)
+static void await_number(struct process_births *b, uint32_t number, uint64_t since_ns)
 {
-	uint32_t last;
-	b->last[2] = b->last[1];
-	b->last[1] = b->last[0];
-	if (!read_last_number(b->fd, &last)) {
-		b->known = 0;
-		return true;
+	/* Where these are many, most have ended. */
+	if (b->count == PROCESS_BIRTHS_AWAITED)
+		memmove(b->awaited, b->awaited + 1, --b->count * sizeof(*b->awaited));
+	b->awaited[b->count].number = number;
+	b->awaited[b->count++].since_ns = since_ns;
+}
+
+/* Those of earlier calls. 0 or what fn returned. */
+static int ask_awaited(struct process_births *b, uint64_t now, int (*fn)(pid_t number, void *ctx),
+		       void *ctx)
+{
+	unsigned left = 0;
+	int err = 0;
+	for (unsigned i = 0; i < b->count; i++) {
+		int is = err < 0 ? 0 : fn((pid_t)b->awaited[i].number, ctx);
+		err = is < 0 ? is : err;
+		if (is <= 0 && now - b->awaited[i].since_ns < AWAITED_NS)
+			b->awaited[left++] = b->awaited[i];
 	}
-	b->last[0] = last;
-	b->known += b->known < 3;
-	/* One that had its number already may not have been listed yet. */
-	return b->known < 3 || last != b->last[1] || last != b->last[2];
+	b->count = left;
+	return err;
 }
 
-uint32_t process_births_count(const struct process_births *b)
-{
-	bool in_order = b->last[2] <= b->last[1] && b->last[1] <= b->last[0];
-	return b->known == 3 && in_order ? b->last[0] - b->last[2] : UINT32_MAX;
-}
-
-int process_births_each(const struct process_births *b, int (*fn)(pid_t number, void *ctx),
+int process_births_each(struct process_births *b, uint32_t most, int (*fn)(pid_t number, void *ctx),
 			void *ctx)
 {
-	uint32_t count = process_births_count(b);
-	int err = 0;
-	for (uint32_t i = 1; count < UINT32_MAX && i <= count && !err; i++)
-		err = fn((pid_t)(b->last[2] + i), ctx);
-	return err;
+	uint32_t last, before = b->last;
+	uint64_t now = now_ns();
+	int err = b->count ? ask_awaited(b, now, fn, ctx) : 0;
+	bool was_known = b->known;
+	if (err)
+		return err;
+	b->known = read_last_number(b->fd, &last);
+	b->last = b->known ? last : 0;
+	if (!b->known || !was_known || last < before)
+		return 1;
+	bool left_out = last - before > most;
+	if (left_out && last - before > PROCESS_BIRTHS_AWAITED)
+		before = last - PROCESS_BIRTHS_AWAITED;
+	for (uint32_t n = before + 1; n <= last; n++) {
+		err = left_out ? 0 : fn((pid_t)n, ctx);
+		if (err < 0)
+			return err;
+		if (!err)
+			await_number(b, n, now);
+	}
+	return left_out;
 }
 
 /* The error is ours and has nothing to do with the process. */

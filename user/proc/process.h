@@ -54,25 +54,30 @@ int process_open_size(pid_t pid);
 /* The size, as process_read_stat() has it. 0 or -errno; -ESRCH: the process has ended. */
 int process_read_size(int fd, uint64_t *ret_bytes);
 
-/* The numbers that were given last at the last calls, the newest first, as many as are known. */
+#define PROCESS_BIRTHS_AWAITED 64
+/* The numbers that processes and threads of our pid namespace get. Fields are private. */
 struct process_births {
 	int fd; /* < 0: none can be known */
-	uint32_t last[3];
-	unsigned known;
+	bool known;
+	uint32_t last; /* the number that was given last, at the last call */
+	/* A fork may lose its CPU between its number and its child: these belong to none yet. */
+	struct {
+		uint32_t number;
+		uint64_t since_ns;
+	} awaited[PROCESS_BIRTHS_AWAITED];
+	unsigned count;
 };
 /* Never fails. process_births_done() closes its descriptor. */
 void process_births_init(struct process_births *b);
 void process_births_done(struct process_births *b);
 /*
- * False: no process or thread of our pid namespace was born since the call before the last one, but
- * for some with a number that was asked for. Where that cannot be known it returns true.
+ * Calls fn for each number that was given since the last call, in that order, but for some that
+ * were asked for by those who got them. It may be that of a thread, or of none any more. fn returns
+ * 1; 0 if none has the number: then it is called for it again, for as long as a fork may take; or a
+ * negative number, which is returned at once. Returns 0; or 1: what numbers were given is not
+ * known, or they are more than `most`, and fn is called for the newest of them at the next call.
  */
-bool process_births_any(struct process_births *b);
-/* How many numbers were given since then; UINT32_MAX: not known. */
-uint32_t process_births_count(const struct process_births *b);
-/* Calls fn for each of them, in the order in which they were given, until it returns non-zero,
- * which is then returned. The number may be that of a thread, or of none any more. */
-int process_births_each(const struct process_births *b, int (*fn)(pid_t number, void *ctx),
+int process_births_each(struct process_births *b, uint32_t most, int (*fn)(pid_t number, void *ctx),
 			void *ctx);
 
 /* Reads the status of a pid. Never fails: unknown fields are zero, and `state` is the reason. */

@@ -161,51 +161,106 @@ static int note_number(pid_t number, void *ctx)
 	n->found += number == n->wanted;
 	n->in_order &= number > n->before;
 	n->before = number;
-	return 0;
+	return 1;
+}
+
+/* No process has it: until the number was asked for again. */
+static int await_number(pid_t number, void *ctx)
+{
+	struct numbers *n = ctx;
+	n->count++;
+	n->found += number == n->wanted;
+	return n->found > 1 || number != n->wanted;
 }
 
 static int refuse(pid_t number, void *ctx)
 {
 	(*(unsigned *)ctx)++;
-	return number;
+	return -number;
+}
+
+static pid_t bear(void)
+{
+	pid_t pid = fork();
+	if (!pid)
+		_exit(0);
+	waitpid(pid, NULL, 0);
+	return pid;
 }
 
 /* Others may be born at any time, and the numbers begin again: until a child has been found. */
 static void test_births(void)
 {
 	struct process_births births;
+	struct numbers n = {.count = 1};
 	process_births_init(&births);
-	bool first = process_births_any(&births), any = true;
-	ok(first && process_births_count(&births) == UINT32_MAX,
-	   "without anything known processes may have been born, and no number is known");
+	ok(process_births_each(&births, 1, note_number, &n) == 1 && n.count == 1,
+	   "at first no number is known");
 	/* Those of others are births, too. */
-	for (int i = 0; i < 2000 && any; i++)
-		any = process_births_any(&births);
-	ok(!any && !process_births_count(&births), "while none is born there is none");
-	struct numbers n = {.wanted = 0};
-	for (int i = 0; i < 2000 && n.found != 1; i++) {
-		process_births_any(&births);
-		pid_t pid = fork();
-		if (!pid)
-			_exit(0);
-		waitpid(pid, NULL, 0);
-		n = (struct numbers){.wanted = pid, .in_order = true};
-		any = process_births_any(&births);
-		process_births_each(&births, note_number, &n);
+	for (int i = 0; i < 2000 && n.count; i++) {
+		n = (struct numbers){.in_order = true};
+		process_births_each(&births, 1000, note_number, &n);
 	}
-	ok(any, "a process that has come and gone is one");
-	ok(n.found == 1 && n.in_order && n.count == process_births_count(&births),
-	   "its number is among those that were given, once, in order");
-	ok(process_births_any(&births), "and at the call behind that, too");
+	is(n.count, 0, "while none is born there is none");
+	for (int i = 0; i < 2000 && n.found != 1; i++) {
+		process_births_each(&births, 1000, note_number, &n);
+		n = (struct numbers){.wanted = bear(), .in_order = true};
+		process_births_each(&births, 1000, note_number, &n);
+	}
+	ok(n.found == 1 && n.in_order,
+	   "the number of a process that has come and gone is given, once, in order");
 	struct numbers again = {.wanted = n.wanted, .in_order = true};
-	process_births_each(&births, note_number, &again);
-	is(again.found, 1, "with its number");
+	process_births_each(&births, 1000, note_number, &again);
+	is(again.found, 0, "and not again");
+	process_births_done(&births);
+}
+
+static void test_awaited_births(void)
+{
+	struct process_births births;
+	struct numbers n = {.count = 0};
+	process_births_init(&births);
+	for (int i = 0; i < 2000 && n.found != 1; i++) {
+		process_births_each(&births, 1000, note_number, &n);
+		n = (struct numbers){.wanted = bear()};
+		process_births_each(&births, 1000, await_number, &n);
+	}
+	process_births_each(&births, 1000, await_number, &n);
+	is(n.found, 2, "one that none has yet is given again");
+	process_births_each(&births, 1000, await_number, &n);
+	is(n.found, 2, "until a process has it,");
+	n = (struct numbers){.wanted = bear()};
+	process_births_each(&births, 1000, await_number, &n);
+	usleep(600000);
+	for (int i = 0; i < 3 && n.found == 1; i++) {
+		n.found = 0;
+		process_births_each(&births, 1000, await_number, &n);
+	}
+	is(n.found, 0, "or a fork does not take as long");
+	process_births_done(&births);
+}
+
+/* Of more than are asked for the newest are, later. */
+static void test_many_births(void)
+{
+	struct process_births births;
+	struct numbers n = {.count = 0}, later = {.in_order = true};
+	process_births_init(&births);
+	process_births_each(&births, 0, note_number, &n);
+	for (int i = 0; i < PROCESS_BIRTHS_AWAITED + 10; i++)
+		n.wanted = later.wanted = bear();
+	ok(process_births_each(&births, 5, note_number, &n) == 1 && !n.count,
+	   "of more than are asked for none is given");
+	process_births_each(&births, 1000, note_number, &later);
+	ok(later.found == 1 && later.in_order && later.count >= PROCESS_BIRTHS_AWAITED,
+	   "but the newest, at the next call");
 	unsigned calls = 0;
-	ok(process_births_each(&births, refuse, &calls) > 0 && calls == 1,
-	   "the first result that is not 0 ends that");
-	births.last[2] = births.last[0] + 1;
-	ok(process_births_count(&births) == UINT32_MAX &&
-		   !process_births_each(&births, note_number, &again),
+	pid_t last[] = {bear(), bear()};
+	ok(process_births_each(&births, 1000, refuse, &calls) < 0 && calls == 1 && last[1],
+	   "the first negative result ends that");
+	births.last = UINT32_MAX;
+	births.count = 0;
+	ok(process_births_each(&births, 1000, refuse, &calls) == 1 && calls == 1,
 	   "where the numbers have begun again none is known");
 	process_births_done(&births);
 }
@@ -292,6 +347,8 @@ int main(void)
 	test_mappings();
 	test_size();
 	test_births();
+	test_awaited_births();
+	test_many_births();
 	test_threads_and_processes();
 	test_inner_pid();
 	test_name();

@@ -278,6 +278,20 @@ static int look_again(struct everyone *e)
 	return err;
 }
 
+static int note_number(pid_t number, void *ctx)
+{
+	(void)number;
+	*(bool *)ctx = true;
+	return 0;
+}
+
+/* Also for a while afterwards: what has a number may not be a process yet. */
+static bool any_born(struct everyone *e)
+{
+	bool any = false;
+	return process_births_each(&e->births, PROCESS_BIRTHS_AWAITED, note_number, &any) || any;
+}
+
 int everyone_scan(struct everyone *e)
 {
 	uint64_t begin = now_ns(), cpu = clock_ns(CLOCK_THREAD_CPUTIME_ID);
@@ -287,7 +301,7 @@ int everyone_scan(struct everyone *e)
 	e->before_ns = e->pass_ns;
 	e->pass_ns = begin;
 	bool frugal = e->engine->options->frugal;
-	bool lists = !frugal || process_births_any(&e->births) || begin >= e->list_ns;
+	bool lists = !frugal || any_born(e) || begin >= e->list_ns;
 	e->list_ns = lists ? begin + LIST_FRUGAL_NS : e->list_ns;
 	err = lists ? list(e) : look_again(e);
 	e->is_first = false;

@@ -27,8 +27,10 @@ struct scan {
 	bool hurried;
 	uint64_t began_ns;
 	struct loop_timer timer;
-	uint64_t at_ns;	 /* of the next scan */
-	uint64_t all_ns; /* of the next one that is not of new processes alone */
+	uint64_t at_ns;	    /* of the next scan */
+	uint64_t births_ns; /* of the next search for children; UINT64_MAX: scans do that */
+	uint64_t cost_ns;   /* CPU time of the last one */
+	uint64_t all_ns;    /* of the next one that is not of new processes alone */
 	uint64_t
 		rests_until_ns; /* behind one that took long: nothing brings the next one forward */
 };

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -22,13 +23,14 @@
 /* How often usage is read: often at first, a program may end soon; and less of many processes. */
 #define USAGE_MIN_NS  4000000u
 #define USAGE_MAX_NS  100000000u
-#define USAGE_EACH_NS 1000000u
+#define USAGE_EACH_NS 2000000u
 #define USAGE_FRUGAL  64 /* times as long */
 
 /* Early reads of a process come after EARLY_NS, twice that, and so on: a program maps its libraries
  * in its first milliseconds. */
 #define EARLY_NS    1000000ull
 #define EARLY_READS 5
+#define EARLY_MOST  256 /* processes; of more, a child that is found by its number has none */
 /* A child that is covered has nothing new but its own ring, which a reader need not find at once:
  * many end before they are read. */
 #define COVERED_NS 8000000ull
@@ -51,13 +53,15 @@
 #define LATER_NS     1000000ull
 #define LATER_MAX_NS 50000000ull
 #define LATER_SHARE  32
-/* New children are found by the numbers that were given since the last scans. Where those are more
- * than there are parents, children are listed, and in this period at least, or, of many parents, in
- * a longer one: for those that asked for a number. */
+/* New children of many are found by the numbers that are given. Where those are more than there are
+ * parents, children are listed, and in this period at least, or, of many parents, in a longer one:
+ * for those that asked for a number. */
 #define LIST_NS	       1000000000ull
 #define LIST_EACH_NS   1000000ull
-#define LIST_FRUGAL    8 /* times as long */
+#define LIST_FRUGAL    8  /* times as long */
+#define NUMBERS_LEAST  16 /* children of fewer are listed each time */
 #define LEFT_OUT_MAX   4096
+#define POLLED	       64
 #define SIZE_FDS_SHARE 4 /* of the descriptors, at most, are those of sizes */
 
 struct pids {
@@ -80,7 +84,7 @@ struct traced {
 	bool frugal;
 	struct process_births births;
 	bool lists;	  /* the children of all, at this scan */
-	bool lists_again; /* children were left out of the last scan */
+	bool lists_again; /* at the next one, as some may have been left out */
 	bool any_silent;  /* some have children that are not reported, by the last scan */
 	uint64_t list_ns;
 	int size_fd_max;
@@ -397,7 +401,7 @@ static bool has_size_fd(struct traced_process *p)
 {
 	struct traced_reads *r = &p->reads;
 	int most = p->traced->size_fd_max;
-	bool is_asked = p->traced->frugal && r->asked;
+	bool is_asked = !p->traced->lists && r->asked;
 	if (r->size_fd >= 0 || !(is_asked || reports_children(p)) || p->watch.fd > most)
 		return r->size_fd >= 0;
 	r->size_fd = process_open_size(p->pid);
@@ -451,6 +455,15 @@ static bool may_have_changed(struct traced_process *p, bool is_due, uint64_t now
 	return !r->last_ns || (r->again && is_due) || unseen || others || other_size;
 }
 
+/* Those whose time has passed are as good as this one. */
+static uint64_t next_early_ns(struct traced_reads *r, uint64_t now)
+{
+	uint64_t due_ns = UINT64_MAX;
+	while (r->early < EARLY_READS && (due_ns == UINT64_MAX || due_ns <= now))
+		due_ns = r->since_ns + (EARLY_NS << r->early++);
+	return due_ns > now ? due_ns : UINT64_MAX;
+}
+
 static int read_if_changed(struct traced_process *p)
 {
 	struct traced *t = p->traced;
@@ -458,8 +471,7 @@ static int read_if_changed(struct traced_process *p)
 	uint64_t now = now_ns();
 	bool is_due = r->due_ns <= now;
 	if (is_due)
-		r->due_ns = r->early < EARLY_READS ? r->since_ns + (EARLY_NS << r->early++)
-						   : UINT64_MAX;
+		r->due_ns = next_early_ns(r, now);
 	if (may_have_changed(p, is_due, now))
 		return traced_read(p);
 	return publish(t, &(struct process_event){
@@ -509,43 +521,75 @@ static int list_children(struct traced *t, struct traced_process *p)
 					     &(struct parent){t, p->pid}));
 }
 
+/* 1; 0: none has the number; or -errno. */
 static int add_number(pid_t number, void *ctx)
 {
 	struct traced *t = ctx;
 	struct process_stat stat;
-	if (traced_find(t, number) || process_read_stat(number, &stat) || stat.is_thread)
-		return 0;
-	const struct traced_process *parent = traced_find(t, stat.parent);
+	if (traced_find(t, number))
+		return 1;
+	int err = process_read_stat(number, &stat);
+	if (err)
+		return leave_out(t, err == -EMFILE || err == -ENFILE ? err : 0);
+	const struct traced_process *parent = stat.is_thread ? NULL : traced_find(t, stat.parent);
 	if (!parent || reports_children(parent))
-		return 0;
-	int err = add_child(number, &(struct parent){t, stat.parent});
+		return 1;
+	err = add_child(number, &(struct parent){t, stat.parent});
 	struct traced_process *p = traced_find(t, number);
-	if (p)
+	if (p) {
 		p->reads.asked = true; /* the numbers of its own are higher */
-	return err;
+		if (!t->frugal && t->count >= EARLY_MOST) {
+			p->reads.early = EARLY_READS;
+			p->reads.due_ns = UINT64_MAX;
+		}
+	}
+	return err ? err : 1;
 }
 
-/* True if children are to be found by their numbers; else those of all are listed at this scan, or
- * there are none. */
-static bool plan_lists(struct traced *t, uint64_t now)
+static bool counts_numbers(const struct traced *t)
 {
-	bool any = process_births_any(&t->births), are_silent = t->any_silent;
-	/* A fork may be interrupted for long between its number and its child: only where it is to
-	 * be frugal is that found later. */
-	t->lists = !t->frugal || t->lists_again || now >= t->list_ns ||
-		   (any && process_births_count(&t->births) > t->count);
+	return t->frugal || t->count >= NUMBERS_LEAST;
+}
+
+int traced_scan_births(struct traced *t)
+{
+	if (!t->any_silent || !counts_numbers(t))
+		return 0;
+	int err = process_births_each(&t->births, t->count, add_number, t);
+	t->lists_again |= err > 0;
+	return err < 0 ? err : 0;
+}
+
+static void plan_lists(struct traced *t, uint64_t now)
+{
+	t->lists = !counts_numbers(t) || t->lists_again || now >= t->list_ns;
 	t->any_silent = t->lists_again = false;
 	if (t->lists)
 		t->list_ns =
 			now + (t->frugal ? LIST_FRUGAL : 1) * (LIST_NS + t->count * LIST_EACH_NS);
-	return any && are_silent && !t->lists;
 }
 
-/* Where that costs too much the kernel is not asked: the loop reports the end soon. */
-static bool is_over(const struct traced_process *p)
+/* Notes which have ended before the loop reports it: where that costs too much, of those alone that
+ * are read again. */
+static void note_ends(struct traced *t)
 {
-	bool trusts = p->traced->frugal && !p->reads.again;
-	return p->has_ended || (!trusts && process_pidfd_has_ended(p->watch.fd));
+	struct pollfd end[POLLED];
+	struct traced_process *of[POLLED];
+	unsigned n = 0;
+	for (unsigned i = 0; i < t->count || n;) {
+		struct traced_process *p = i < t->count ? t->running[i++] : NULL;
+		if (p && !p->has_ended && (!t->frugal || p->reads.again)) {
+			end[n] = (struct pollfd){.fd = p->watch.fd, .events = POLLIN};
+			of[n++] = p;
+		}
+		if (n < POLLED && i < t->count)
+			continue;
+		poll(end, n, 0);
+		while (n) {
+			n--;
+			of[n]->has_ended = end[n].revents;
+		}
+	}
 }
 
 static void note_usage_if_due(struct traced *t, struct traced_process *p, uint64_t now)
@@ -562,11 +606,12 @@ static void note_usage_if_due(struct traced *t, struct traced_process *p, uint64
 int traced_scan(struct traced *t)
 {
 	uint64_t now = now_ns();
-	bool by_number = plan_lists(t, now);
-	int err = by_number ? process_births_each(&t->births, add_number, t) : 0;
+	int err = traced_scan_births(t);
+	plan_lists(t, now);
+	note_ends(t);
 	for (unsigned i = 0; !err && i < t->count;) {
 		struct traced_process *p = t->running[i];
-		if (is_over(p)) {
+		if (p->has_ended) {
 			note_end(t, i);
 			continue;
 		}

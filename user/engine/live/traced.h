@@ -111,6 +111,9 @@ void traced_forks_are_reported(struct traced *t);
  * other result of a subscriber, or -errno.
  */
 int traced_scan(struct traced *t);
+/* Takes in children of many processes that were born since the last call, as a scan does: it costs
+ * little, however many there are. 0 or -errno, or the result of a subscriber. */
+int traced_scan_births(struct traced *t);
 /* Only what is due before the next scan: traced_due_ns() is the earliest time (UINT64_MAX:
  * nothing). */
 int traced_scan_due(struct traced *t);

@@ -22,10 +22,12 @@
 /* Of a file in which nothing changes one read asks whether that is still so, and a look follows
  * after this. */
 #define STILL_NS 250000000ull
-/* Of many files at rest one read asks that: of at least BATCH_LEAST, so that few are mapped. */
-#define BATCH_LEAST 32u
-#define BATCH_FILES 64u
-#define BATCH_BYTES 16384u
+/* Of many files at rest one read asks that, for longer: of at least BATCH_LEAST, so that few are
+ * mapped. */
+#define STILL_MANY_NS 1000000000ull
+#define BATCH_LEAST   32u
+#define BATCH_FILES   64u
+#define BATCH_BYTES   16384u
 /* Numbers of threads of another namespace that are asked for: each reads the status of all
  * threads. */
 #define ASKED_MAX 64u
@@ -111,9 +113,9 @@ uint64_t ring_file_due_ns(const struct ring_file *f, uint64_t idle_ns)
 	return f->update_ns + (fill_ns < (double)idle_ns ? (uint64_t)fill_ns : idle_ns);
 }
 
-static bool may_rest(const struct ring_file *f, uint64_t update_ns)
+static bool may_rest(const struct ring_file *f, uint64_t update_ns, uint64_t still_ns)
 {
-	return f->live && f->looked_ns && update_ns - f->looked_ns < STILL_NS;
+	return f->live && f->looked_ns && update_ns - f->looked_ns < still_ns;
 }
 
 /*
@@ -165,13 +167,13 @@ void ring_files_rest(struct ring_file *const *files, uint32_t count)
 	uint64_t now = now_ns();
 	uint32_t most = 0;
 	for (uint32_t i = 0; i < count; i++)
-		most += files[i]->looked && may_rest(files[i], now);
+		most += files[i]->looked && may_rest(files[i], now, STILL_MANY_NS);
 	b.count = 0;
 	b.bytes = 0;
 	for (uint32_t i = 0; i < count && most >= BATCH_LEAST; i++) {
 		struct ring_file *f = files[i];
 		struct iovec from = {0};
-		if (f->looked && may_rest(f, now))
+		if (f->looked && may_rest(f, now, STILL_MANY_NS))
 			from = cursor_mapped(f->cursor);
 		if (!from.iov_len)
 			continue;
@@ -188,7 +190,7 @@ void ring_files_rest(struct ring_file *const *files, uint32_t count)
 
 bool ring_file_update(struct ring_file *f, uint64_t update_ns, struct ring_fill *fill)
 {
-	if (may_rest(f, update_ns) && cursor_is_still(f->cursor)) {
+	if (may_rest(f, update_ns, STILL_NS) && cursor_is_still(f->cursor)) {
 		rest(f, update_ns);
 		return true;
 	}

@@ -165,12 +165,14 @@ static bool ring_lanes_begins_again(struct ring_lanes *l, uint32_t *ret)
 
 /* Stores of the writer may become visible this much after a clock read that follows them. */
 #define STORE_SLACK_NS 20000ull
-/* Period of looks while rings do not fill. Each look costs system calls; all of them get at most
- * 1/IDLE_SHARE of our time, half of that if they are at MANY_FILES, if IDLE_MAX_NS permits. */
-#define IDLE_MIN_NS 1000000ull
-#define IDLE_MAX_NS 20000000ull
-#define IDLE_SHARE  16
-#define MANY_FILES  256u
+/* Period of looks while rings do not fill. Each look costs system calls: all of them get at most
+ * 1/IDLE_SHARE of our time, half of that if they are at MANY_FILES, but come after IDLE_MAX_NS, and
+ * IDLE_EACH_NS for each file. */
+#define IDLE_MIN_NS  1000000ull
+#define IDLE_MAX_NS  20000000ull
+#define IDLE_EACH_NS 20000ull
+#define IDLE_SHARE   16
+#define MANY_FILES   256u
 /* How often words that are left in the rings are reported as lost. */
 #define LEFT_NS 1000000000ull
 /* The least budget: a few lanes. */
@@ -387,8 +389,9 @@ static void drop_finished(struct ring_source *s)
 /* Once interrupted, looks seem to cost more: it grows in steps. */
 static void set_idle(struct ring_source *s, uint64_t idle_ns)
 {
+	uint64_t max_ns = s->idle_max_ns + s->open_count * IDLE_EACH_NS;
 	idle_ns = idle_ns < 2 * s->idle_ns ? idle_ns : 2 * s->idle_ns;
-	idle_ns = idle_ns < s->idle_max_ns ? idle_ns : s->idle_max_ns;
+	idle_ns = idle_ns < max_ns ? idle_ns : max_ns;
 	s->idle_ns = idle_ns > IDLE_MIN_NS ? idle_ns : IDLE_MIN_NS;
 }
 
@@ -396,32 +399,30 @@ static void set_idle(struct ring_source *s, uint64_t idle_ns)
  * -ENOMEM. */
 static int look_at_files(struct ring_source *s, uint64_t begin_ns)
 {
-	uint64_t idle_ns = s->idle_ns, now;
+	/* Some are looked at early, so that many are asked at once. */
+	uint64_t idle_ns = s->idle_ns, due_ns = begin_ns + idle_ns / 4;
 	uint32_t looks = 0;
 	int err = 0;
 	s->rate = 0;
 	for (uint32_t i = 0; i < s->open_count; i++) {
 		struct ring_file *f = s->open[i];
-		f->looked = s->stopped || ring_file_due_ns(f, idle_ns) <= begin_ns;
+		f->looked = s->stopped || ring_file_due_ns(f, idle_ns) <= due_ns;
 		f->rested = false;
 		f->leaves = f->looked ? s->leaves : f->leaves;
 		looks += f->looked;
 	}
 	ring_files_rest(s->open, s->open_count);
-	now = now_ns();
 	for (uint32_t i = 0; !err && i < s->open_count; i++) {
 		struct ring_file *f = s->open[i];
-		if (f->looked && !f->rested) {
-			now = now_ns();
-			f->finished = !ring_file_update(f, now, &s->fill);
-		}
+		if (f->looked && !f->rested)
+			f->finished = !ring_file_update(f, now_ns(), &s->fill);
 		if (f->looked && !f->finished)
 			err = open_lanes(s, f);
 		s->rate = f->rate > s->rate ? f->rate : s->rate;
 	}
+	uint64_t share = (s->open_count < MANY_FILES ? 1 : 2) * s->idle_share;
 	if (looks > s->open_count / 2)
-		set_idle(s,
-			 (s->open_count < MANY_FILES ? 1 : 2) * s->idle_share * (now - begin_ns));
+		set_idle(s, share * (now_ns() - begin_ns));
 	s->wakes_all |= looks;
 	return err;
 }

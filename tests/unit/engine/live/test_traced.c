@@ -403,6 +403,50 @@ static void test_numbers(void)
 	traced_free(t);
 }
 
+/* Others have its pipe open, too. */
+static void kill_and_wait(pid_t pid, int end[2])
+{
+	if (pid > 1)
+		kill(pid, SIGKILL);
+	wait_for(pid, end);
+}
+
+/* As where scans are not frugal: of many processes, the first of which has a child. */
+static void test_many(void)
+{
+	enum { MANY = 40 };
+	struct traced *t;
+	pid_t last = 0, many[MANY];
+	int end[MANY + 1][2], err = 0;
+	options.frugal = false;
+	if (traced_new(&engine, loop, &t))
+		abort();
+	traced_subscribe(t, note_birth, &last);
+	for (unsigned i = 0; i < MANY; i++)
+		many[i] = fork_waiting(end[i]);
+	const struct process_event born = {.kind = PROCESS_BORN, .pid = getpid(), .named = true};
+	err = traced_report(t, &born);
+	for (int i = 0; i < 4; i++)
+		err = err ? err : traced_scan(t);
+	ok(!err && traced_running(t) == MANY + 1, "children of one are found by its list");
+	last = 0;
+	pid_t pid = fork_waiting(end[MANY]);
+	ok(!traced_scan_births(t) && last == pid && traced_find(t, pid),
+	   "of many processes a child is found between scans");
+	ok(!traced_find(t, pid)->reads.last_ns && !traced_scan(t) &&
+		   traced_find(t, pid)->reads.last_ns,
+	   "the next scan reads it");
+	for (unsigned i = 0; i < MANY; i += 2)
+		kill_and_wait(many[i], end[i]);
+	ok(!traced_scan(t) && traced_running(t) == MANY / 2 + 2,
+	   "a scan finds all that have ended");
+	for (unsigned i = 1; i < MANY; i += 2)
+		kill_and_wait(many[i], end[i]);
+	kill_and_wait(pid, end[MANY]);
+	traced_free(t);
+	options.frugal = true;
+}
+
 /* Of this process, which has other children, one is traced. */
 static void test_numbers_of_others(void)
 {
@@ -446,6 +490,7 @@ int main(void)
 	options.frugal = true;
 	test_numbers();
 	test_numbers_of_others();
+	test_many();
 	source_free(ring_source_base(rings));
 	ring_files_free(files);
 	traced_free(traced);
