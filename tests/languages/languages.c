@@ -16,8 +16,8 @@ static const struct traits_phase phases[] = {
 	{.name = "moth_mark", .stop = TRAITS_RUNS, .roles = TRAITS_MAJOR_WORK | TRAITS_MAJOR},
 	{.name = "moth_meet", .stop = TRAITS_STOPS, .barrier = 2},
 };
-static const struct language_version versions[] = {{.major = 1, .minor = 2, .phases = 3},
-						   {.major = 1, .minor = 3, .phases = 4}};
+static const struct language_version versions[] = {{.major = 1, .minor = 2},
+						   {.major = 1, .minor = 3}};
 static const char *const calls[] = {[11] = "moth.minor"};
 static const char *const wrappers[] = {"wing_*", NULL};
 static const struct traits_frames frames = {

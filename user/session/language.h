@@ -34,7 +34,6 @@ struct language_ring {
 /* How many phases and counters it may emit: the first ones of the language, and of events.def. */
 struct language_version {
 	uint16_t major, minor;
-	uint32_t phases, counters;
 	bool hides_user_events; /* the function is not called while the ring is off */
 	bool nameless_rings;	/* the header has no place for the names of user events */
 };

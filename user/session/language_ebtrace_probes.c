@@ -20,12 +20,7 @@ static const struct language_ring ring = {
 	.log_words = log_words,
 };
 
-enum {
-	COUNTERS = 0
-#define EBT_COUNTER_ID(id, name, unit, help) +1
-#include <ebtrace/events.def>
-};
-static const struct language_version version = {.phases = PHASES, .counters = COUNTERS};
+static const struct language_version version = {0};
 
 const struct language language_ebtrace_probes = {
 	.traits = {.name = "ebtrace-probes",

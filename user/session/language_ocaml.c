@@ -73,8 +73,8 @@ static const struct language_ring ring = {
  *              also holds the wait for another domain that leads
  */
 static const struct language_version versions[] = {
-	{5, 0, 44, 11, false, true}, {5, 1, 44, 17, false, false}, {5, 2, 48, 17, true, false},
-	{5, 3, 48, 26, true, false}, {5, 4, 50, 26, true, false},  {5, 5, 50, 28, true, false},
+	{5, 0, false, true}, {5, 1, false, false}, {5, 2, true, false},
+	{5, 3, true, false}, {5, 4, true, false},  {5, 5, true, false},
 };
 
 enum {

@@ -93,25 +93,13 @@ static inline bool runtime_version_is(struct runtime_version a, struct runtime_v
 	return a.language == b.language && a.major == b.major && a.minor == b.minor;
 }
 
-/* Canonical ids from `first` to before `end`. */
-struct traits_ids {
-	uint32_t first, end;
-};
-
 struct traits {
 	struct runtime_version runtime;
-	/* The phases and counters that this version may emit. */
-	struct traits_ids phases, counters;
 	bool hides_user_events; /* only its ring has them: they cannot be probed */
 	bool nameless_rings;	/* its rings have no place for the names of user events */
 	/* Its own number of each canonical phase id; NULL: they are the same. Static. */
 	const uint16_t *raw_phase;
 	uint32_t raw_phases;
 };
-
-static inline bool traits_ids_have(struct traits_ids ids, uint32_t id)
-{
-	return id >= ids.first && id < ids.end;
-}
 
 #endif

@@ -107,11 +107,8 @@ struct traits versions_traits(struct runtime_version v)
 	unsigned i = l ? index_of(l, v) : 0;
 	if (!l || i >= l->versions)
 		return (struct traits){0};
-	uint32_t first = l->traits.phases.first;
 	struct traits t = {
 		.runtime = v,
-		.phases = {first, first + l->version[i].phases},
-		.counters = {0, l->version[i].counters},
 		.hides_user_events = l->version[i].hides_user_events,
 		.nameless_rings = l->version[i].nameless_rings,
 	};

@@ -79,10 +79,6 @@ static void test_versions(void)
 	is_str(versions_text(v).text, "moth 1.3", "a version is read from the producer's text");
 	ok(!versions_release(v) && !t.raw_phase && versions_language(v) == &language_moth,
 	   "it has no number, and no numbers of its own");
-	ok(traits_ids_have(t.phases, MEET) && !traits_ids_have(t.phases, UNKNOWN) &&
-		   !traits_ids_have(versions_traits(versions_parse_producer("moth 1.2")).phases,
-				    MEET),
-	   "its phases are those of the version");
 	unsigned rings = 0;
 	for (unsigned at = 0; languages_next_ring(&at);)
 		rings++;
