@@ -19,7 +19,10 @@ case $test in
 "$O"/aarch64-linux-gnu/*) PART="unit on an emulated AArch64" runner=(qemu-aarch64) ;;
 "$O"/tsan/*) PART="races under TSan" ;;
 "$O"/*) export RACE_SECONDS=5 ;;
-tests/packages/*) PART=packages ;;
+tests/packages/*)
+	# On a new machine it makes two Debians first, beside all others.
+	PART=packages TEST_SECONDS=$((2 * ${TEST_SECONDS:-1200}))
+	;;
 tests/attack/*) PART=attacks ;;
 esac
 begin=$EPOCHREALTIME

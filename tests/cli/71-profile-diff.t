@@ -80,6 +80,9 @@ is "$(jq -c '[.before.samples, .before.program, ([.sections[].functions[] | .in_
 head -c 9000 $new >"$TMP/part.ebt"
 diff_of --top 1 $old "$TMP/part.ebt" >"$TMP/got"
 is "$(grep -c '^  Not all is counted: 1 place of the input is damaged' "$TMP/got")" 1 "a side that is damaged says so" || diag "$(cat "$TMP/got")"
+diff_of --top 1 tests/data/capture/forks.ebt $new >"$TMP/got"
+is "$(sed -n '/^  Not all/,$p' "$TMP/got" | head -2)" "$(printf '  Not all is counted: unknown number lost (16.171 ms not watched)\n%s' \
+	"$(grep '^after' "$TMP/got")")" "a side with losses says so, and the other does not" || diag "$(cat "$TMP/got")"
 diff_of --by phase --json $old $new >"$TMP/phase"
 is "$(jq -r '.sections[1].name' "$TMP/phase")" major_sweep "sections may be phases"
 diff_of --by program --json $old $new >"$TMP/program"

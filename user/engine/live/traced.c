@@ -41,7 +41,7 @@
 /* A process may map a file and unmap as much: its mappings are read in this period at least, or,
  * among many processes, in a longer one. */
 #define UNSEEN_NS	      1000000000ull
-#define UNSEEN_EACH_NS	      5000000ull
+#define UNSEEN_EACH_NS	      10000000ull
 #define UNSEEN_FRUGAL_NS      8000000000ull
 #define UNSEEN_FRUGAL_EACH_NS 200000000ull
 /* The time in which a child may have its parent's ring mapped, and then its own in the same
