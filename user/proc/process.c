@@ -154,7 +154,7 @@ static bool read_last_number(int fd, uint32_t *ret)
 	char text[96];
 	ssize_t n = fd < 0 ? 0 : file_read_at(fd, text, sizeof(text) - 1, 0);
 	text[n > 0 ? n : 0] = 0;
-	return sscanf(text, "%*s %*s %*s %*s %" SCNu32, ret) == 1 && *ret;
+	return sscanf(text, "%*s %*s %*s %*s %" SCNu32, ret) == 1 && *ret && *ret <= MOST_PIDS;
 }
 
 static void await_number(struct process_births *b, uint32_t number, uint64_t since_ns)
