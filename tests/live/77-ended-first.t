@@ -5,6 +5,7 @@
 . tests/lib.sh
 need_root
 need_command cc
+[ -e /sys/kernel/tracing/trace ] || mount -t tracefs none /sys/kernel/tracing || skip_all "tracefs cannot be mounted"
 
 cat >"$TMP/end.c" <<'END_C'
 #define _GNU_SOURCE
