@@ -71,11 +71,11 @@ struct process_births {
 void process_births_init(struct process_births *b);
 void process_births_done(struct process_births *b);
 /*
- * Calls fn for each number that was given since the last call, in that order, but for some that
- * were asked for by those who got them. It may be that of a thread, or of none any more. fn returns
- * 1; 0 if none has the number: then it is called for it again, for as long as a fork may take; or a
- * negative number, which is returned at once. Returns 0; or 1: what numbers were given is not
- * known, or they are more than `most`, and fn is called for the newest of them at the next call.
+ * Calls fn for each number that was given since the last call, in order. Numbers that a program
+ * chose for its children are left out. A number may be that of a thread, or of a process that is
+ * gone. fn returns 1; 0 if nothing has the number, then calls within 0.5 s ask for it again; or a
+ * negative number, which is returned at once. Returns 0; or 1: the numbers are not known, or they
+ * are more than `most`, and the next call asks for the newest of them.
  */
 int process_births_each(struct process_births *b, uint32_t most, int (*fn)(pid_t number, void *ctx),
 			void *ctx);

@@ -31,7 +31,7 @@ struct language_ring {
 	const char *(*enlarge)(unsigned log_words, char **ret_value);
 };
 
-/* How many phases and counters it may emit: the first ones of the language, and of events.def. */
+/* In what versions of a language's runtime differ. */
 struct language_version {
 	uint16_t major, minor;
 	bool hides_user_events; /* the function is not called while the ring is off */

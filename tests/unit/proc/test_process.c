@@ -244,19 +244,24 @@ static void test_awaited_births(void)
 static void test_many_births(void)
 {
 	struct process_births births;
-	struct numbers n = {.count = 0}, later = {.in_order = true};
+	struct numbers n, later = {.found = 0};
+	int more = 0;
 	process_births_init(&births);
-	process_births_each(&births, 0, note_number, &n);
-	for (int i = 0; i < PROCESS_BIRTHS_AWAITED + 10; i++)
-		n.wanted = later.wanted = bear();
-	ok(process_births_each(&births, 5, note_number, &n) == 1 && !n.count,
-	   "of more than are asked for none is given");
-	process_births_each(&births, 1000, note_number, &later);
+	for (int i = 0; i < 3 && later.found != 1; i++) {
+		process_births_each(&births, 1000, note_number, &later);
+		n = later = (struct numbers){.in_order = true};
+		for (int child = 0; child < PROCESS_BIRTHS_AWAITED + 10; child++)
+			later.wanted = bear();
+		more = process_births_each(&births, 5, note_number, &n);
+		process_births_each(&births, 1000, note_number, &later);
+	}
+	ok(more == 1 && !n.count, "of more than are asked for none is given");
 	ok(later.found == 1 && later.in_order && later.count >= PROCESS_BIRTHS_AWAITED,
 	   "but the newest, at the next call");
 	unsigned calls = 0;
-	pid_t last[] = {bear(), bear()};
-	ok(process_births_each(&births, 1000, refuse, &calls) < 0 && calls == 1 && last[1],
+	bear();
+	bear();
+	ok(process_births_each(&births, 1000, refuse, &calls) < 0 && calls == 1,
 	   "the first negative result ends that");
 	births.last = UINT32_MAX;
 	births.count = 0;

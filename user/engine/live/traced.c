@@ -455,7 +455,7 @@ static bool may_have_changed(struct traced_process *p, bool is_due, uint64_t now
 	return !r->last_ns || (r->again && is_due) || unseen || others || other_size;
 }
 
-/* Those whose time has passed are as good as this one. */
+/* The time of the next early read. Reads that are late are left out: there is one now. */
 static uint64_t next_early_ns(struct traced_reads *r, uint64_t now)
 {
 	uint64_t due_ns = UINT64_MAX;

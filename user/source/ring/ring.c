@@ -399,7 +399,7 @@ static void set_idle(struct ring_source *s, uint64_t idle_ns)
  * -ENOMEM. */
 static int look_at_files(struct ring_source *s, uint64_t begin_ns)
 {
-	/* Some are looked at early, so that many are asked at once. */
+	/* Files that are due soon are looked at, too: one system call is for many. */
 	uint64_t idle_ns = s->idle_ns, due_ns = begin_ns + idle_ns / 4;
 	uint32_t looks = 0;
 	int err = 0;

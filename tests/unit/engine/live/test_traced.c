@@ -411,7 +411,7 @@ static void kill_and_wait(pid_t pid, int end[2])
 	wait_for(pid, end);
 }
 
-/* As where scans are not frugal: of many processes, the first of which has a child. */
+/* This process and its children are many, and scans are not frugal. */
 static void test_many(void)
 {
 	enum { MANY = 40 };
