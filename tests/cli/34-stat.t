@@ -125,6 +125,9 @@ jq -es '. as $all | all(range(1; length); $all[. - 1].total as $was | $all[.].to
 	and any(.[:-1][]; .total.pauses.cut.end == 1)' "$TMP/lines" >/dev/null
 ok $? "each is of all since the begin, with what is open cut there"
 is "$("$O/ebtrace" stat --interval 10ms --ocaml-version 5.3 "$TMP/ring" | grep -cE '^ +0\.0[1-6]0 ')" 6 "as text, too"
+is "$("$O/ebtrace" stat --blame --interval 1ms tests/data/capture/blame.ebt 2>/dev/null | grep -m1 -o 'open: .*')" \
+	"open: a pause of 2.662 us so far, process 27650, domain 0, thread 27650, minor: 1.432 us on CPU, 1.230 us not known" \
+	"a pause that is open has its thread, and what it was made of so far"
 
 # Two processes, and both together.
 xz -dc tests/data/ocaml-5.3.0/c-user.events.xz >"$TMP/11.events"

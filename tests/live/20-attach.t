@@ -229,4 +229,5 @@ echo >&8
 exec 8>&-
 count own
 fired own 0 0
+is "$(grep -h 'are not followed' "$TMP"/*.log)" "" "children of all of them are followed"
 done_testing

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# Root's ebtrace takes a higher priority where a live program would not wait for it, and nowhere else.
+# Root's ebtrace takes a higher priority where a live program would not wait for it, and nowhere else. A program that it
+# starts has the niceness and the limits that it would have had.
 . tests/lib.sh
 need_root
 [ "$(nice)" = 0 ] || skip_all "was started with a niceness of its own"
@@ -73,4 +74,11 @@ for n in 0 7; do
 	is "$(nice -n $n "$O/ebtrace" -q -o "$TMP/out" -- sh -c 'nice >&2' 2>&1 | grep -v ebtrace)" $n \
 		"a program that is started under niceness $n runs with it"
 done
+(
+	ulimit -Sn 64
+	# shellcheck disable=SC2016
+	"$O/ebtrace" -q -o "$TMP/out" -- sh -c 'ulimit -Sn; grep "^Max open files" "/proc/$PPID/limits"' >"$TMP/limits"
+)
+is "$(head -1 "$TMP/limits") $(awk 'NR == 2 { print $4, $5 }' "$TMP/limits")" "64 $(ulimit -Hn) $(ulimit -Hn)" \
+	"ebtrace takes all descriptors that it may have, and the program has its own limit"
 done_testing

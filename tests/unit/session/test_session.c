@@ -143,6 +143,27 @@ static void test_long_frame(struct session *s)
 	s->max_stack = SESSION_MAX_STACK;
 }
 
+/* What must be given back before the tables of a session begin again. */
+static void test_owned(struct session *s)
+{
+	struct ebt_event ev[3] = {0};
+	uint32_t frame = frames_put(s->frames, &(struct frame){.address = 1, .has_address = true});
+	uint32_t stack = stacks_push(s->stacks, 0, frame);
+	ok(!session_has_owned(s), "a session whose events have all been dropped owns nothing");
+	session_put_stack(s, &ev[0], 0);
+	ok(!session_has_owned(s), "nor does it by an event without a stack");
+	session_put_stack(s, &ev[0], stack);
+	session_put_stack(s, &ev[2], stack);
+	session_drop_event(s, &ev[0]);
+	ok(!ev[0].stack && session_has_owned(s), "but it does as long as an event has one");
+	session_drop_events(s, ev, 3);
+	ok(!ev[2].stack && !session_has_owned(s), "until that is dropped, too");
+	session_put_blob(s, &ev[1], "payload", 7);
+	ok(session_has_owned(s), "and as long as one has a payload");
+	session_drop_events(s, ev, 3);
+	ok(!session_has_owned(s), "until then");
+}
+
 int main(void)
 {
 	struct session *s;
@@ -154,6 +175,7 @@ int main(void)
 	test_order(s);
 	test_next_output(s);
 	test_long_frame(s);
+	test_owned(s);
 	session_free(s);
 	session_free(NULL);
 	return tap_done();

@@ -254,6 +254,44 @@ static void test_full(void)
 	capture_writer_free(w);
 }
 
+static size_t put_payload(struct capture_writer *w, size_t bytes)
+{
+	static uint8_t payload[CAPTURE_PAYLOAD_MAX];
+	struct ebt_event ev = {.kind = EBT_CUSTOM, .flags = EBT_F_PAYLOAD};
+	size_t before = capture_open_bytes(w);
+	capture_put_event(w, &ev, payload, bytes);
+	return capture_open_bytes(w) - before;
+}
+
+/* A block of exactly so many bytes. */
+static struct capture_writer *filled(size_t bytes)
+{
+	enum { SHORT = 10, MARGIN = 64 };
+	struct capture_writer *w = new_writer();
+	put_payload(w, SHORT);
+	size_t beside = put_payload(w, SHORT) - SHORT, left;
+	while ((left = bytes - capture_open_bytes(w)) > 2 * MARGIN)
+		put_payload(w, left / 2 < CAPTURE_PAYLOAD_MAX ? left / 2 : CAPTURE_PAYLOAD_MAX);
+	put_payload(w, left - 2 * beside);
+	put_payload(w, bytes - capture_open_bytes(w) - beside);
+	ok(capture_open_bytes(w) == bytes, "a block is filled with %zu bytes", bytes);
+	return w;
+}
+
+static void test_full_exactly(void)
+{
+	size_t room = CAPTURE_RAW_MAX - CAPTURE_PAYLOAD_MAX - CAPTURE_ITEM_MAX;
+	struct capture_writer *w = filled(room);
+	ok(!capture_is_full(w, SIZE_MAX),
+	   "with room for the largest event and item it is not full");
+	ok(capture_is_full(w, room) && !capture_is_full(w, room + 1),
+	   "unless so many bytes are enough");
+	capture_writer_free(w);
+	w = filled(room + 1);
+	ok(capture_is_full(w, SIZE_MAX), "with a byte less it is");
+	capture_writer_free(w);
+}
+
 /* What is full stays so, whatever comes then. */
 static void test_full_tables(void)
 {
@@ -409,6 +447,7 @@ int main(void)
 	test_round_trip();
 	test_size();
 	test_full();
+	test_full_exactly();
 	test_full_tables();
 	test_limits();
 	return tap_done();

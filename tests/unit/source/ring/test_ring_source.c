@@ -224,6 +224,54 @@ static void test_budget(struct session *session)
 	unlink(path);
 }
 
+/* A forged file of so many rings, live; its descriptor, or -1. */
+static int add_live(struct ring_source *s, char *path, uint32_t rings, uint32_t process)
+{
+	struct ebt_cursor *c;
+	int fd = mkstemp(path);
+	struct ebt_ring_file h = forged_layout(rings);
+	for (uint32_t d = 0; d < rings; d++)
+		forged_ring(fd, &h, d, 1000 + d);
+	return ebt_cursor_open(path, EBT_RELEASE_OCAML_5_3, &c, NULL) ||
+			       ring_source_add(s, c, "test", process, RING_LIVE)
+		       ? -1
+		       : fd;
+}
+
+/* A live file has more rings than there is memory for, until another one ends. */
+static void test_live_budget(struct session *session)
+{
+	char first[] = "/tmp/ebtrace-source-XXXXXX", second_path[] = "/tmp/ebtrace-source-XXXXXX";
+	struct ring_source *s;
+	struct seen all = {0};
+	ring_source_new(session, 0, &s); /* the least there is */
+	struct source *base = ring_source_base(s);
+	int one = add_live(s, first, 1, 8);
+	drain(base, &all);
+	int many = add_live(s, second_path, 64, 7);
+	drain(base, &all);
+	size_t before = all.events;
+	ok(one >= 0 && many >= 0 && before > 1 && before < 65 && !all.lost,
+	   "of a live file the rings that there is no memory for are no loss yet");
+	ring_source_finish(s, 8);
+	for (int i = 0; i < 5000 && all.events == before; i++) {
+		drain(base, &all);
+		usleep(1000);
+	}
+	ok(all.events == before + 1 && !all.lost, "they are read when there is, in turn");
+	ring_source_finish(s, 7);
+	drain(base, &all);
+	source_stop(base);
+	drain(base, &all);
+	ok(all.lost == 1 && all.lost_words == 3 * (65 - all.events),
+	   "the others are one loss at its end");
+	source_free(base);
+	close(one);
+	close(many);
+	unlink(first);
+	unlink(second_path);
+}
+
 #define LARGE_WORDS  (1u << 18)
 #define LARGE_EVENTS 80000u
 
@@ -585,6 +633,7 @@ int main(void)
 	test_many(session, 1 << 26, 0);
 	test_many(session, 0, 100);
 	test_budget(session);
+	test_live_budget(session);
 	test_steps(session, false);
 	test_steps(session, true);
 	test_unused(session);
