@@ -257,6 +257,51 @@ static void test_names(void)
 	free(w);
 }
 
+/* A process that ends, with a mapping that no block has yet, when the open block has an event with
+ * so many bytes of payload. The number of its blocks; 0: an item is missing. */
+static uint64_t blocks_of_end(size_t bytes)
+{
+	static char payload[256 << 10];
+	struct session *s;
+	struct capture_item item = {0};
+	struct written *w = calloc(1, sizeof(*w));
+	struct ebt_event ev = {.kind = EBT_CUSTOM, .process = 2, .ts = 5, .pos = EBT_NO_POS};
+	if (!w || session_new(&s) || enter_processes(s, 3) || bytes > sizeof(payload))
+		abort();
+	struct process *p = processes_announce(&s->processes, 2);
+	struct ebt_blocks *b = begin(s, w);
+	session_put_blob(s, &ev, payload, bytes);
+	int err = ebt_blocks_events(b, &ev, 1);
+	session_drop_event(s, &ev);
+	if (err || mappings_add(&p->mappings, 4096, 8192, "/usr/lib/libmoth.so"))
+		abort();
+	err = ebt_blocks_forget(b, 2);
+	uint64_t blocks = ebt_blocks_number(b);
+	if (err || ebt_blocks_close(b) || ebt_blocks_finish(b))
+		abort();
+	bool mapped = count_items(w, CAPTURE_MAPPING, &item) == 1 && item.mapping.addr == 4096;
+	bool gone = count_items(w, CAPTURE_GONE, &item) == 1 && item.gone == 2;
+	ebt_blocks_free(b);
+	session_free(s);
+	free(w);
+	return mapped && gone ? blocks : 0;
+}
+
+/* Wherever in what is written of its end the block is full. */
+static void test_end_between_blocks(void)
+{
+	enum { FULL = 256 << 10, BEFORE = 400, STEP = 4 };
+	unsigned missing = 0, seen[4] = {0};
+	for (size_t bytes = FULL - BEFORE; bytes <= FULL; bytes += STEP) {
+		uint64_t blocks = blocks_of_end(bytes);
+		missing += !blocks;
+		seen[blocks < 4 ? blocks : 3]++;
+	}
+	is(missing, 0,
+	   "the mapping and the end of a process are in a capture, wherever a block ends");
+	ok(seen[1] && seen[2], "which is behind them, or before (%u, %u)", seen[1], seen[2]);
+}
+
 static int add_raw(void *ctx, const void *block, size_t bytes)
 {
 	uint64_t *raw = ctx;
@@ -311,6 +356,7 @@ int main(void)
 	test_recovered(0, "a loss of the run");
 	test_recovered(EBT_F_HISTORY, "one of before");
 	test_names();
+	test_end_between_blocks();
 	test_stacks_in_turn();
 	return tap_done();
 }
