@@ -21,4 +21,9 @@ run -- "$EXE" 1 50 >"$TMP/out"
 is "$? $(lines)" "0 0" "of an OCaml program whose ring is on nobody sees them: no line" || diag "$(cat "$TMP/err")"
 grep -q 'begin minor' "$TMP/out"
 ok $? "its events are shown, too"
+run stat --blame --stack -o "$TMP/rings/report" -- "$TMP/minigc" -q -t 1 -n 500 -c /dev/null
+is "$? $(grep -c 'reading the rings alone: .*it is not recorded when threads do not run, and events get no stacks' "$TMP/err")" "0 1" \
+	"a report of pauses has neither their parts nor the stacks that are asked for: a line reports both" || diag "$(cat "$TMP/err")"
+grep -q '^  The longest pause took' "$TMP/rings/report"
+ok $? "it has the pauses"
 done_testing
