@@ -240,20 +240,7 @@ static void test_size(void)
 	capture_writer_free(w);
 }
 
-/* Events with the longest payloads, as many as a block takes. */
-static void test_full(void)
-{
-	static uint8_t payload[CAPTURE_PAYLOAD_MAX];
-	struct capture_writer *w = new_writer();
-	struct ebt_event ev = {.kind = EBT_CUSTOM, .flags = EBT_F_PAYLOAD};
-	unsigned n = 0;
-	while (!capture_is_full(w, SIZE_MAX) && n++ < 100)
-		capture_put_event(w, &ev, payload, sizeof(payload));
-	ok(n > 1 && capture_open_bytes(w) <= CAPTURE_RAW_MAX,
-	   "a block is full before the largest event is more than it may have (%u)", n);
-	capture_writer_free(w);
-}
-
+/* The bytes that an event with so many of payload takes. */
 static size_t put_payload(struct capture_writer *w, size_t bytes)
 {
 	static uint8_t payload[CAPTURE_PAYLOAD_MAX];
@@ -261,6 +248,18 @@ static size_t put_payload(struct capture_writer *w, size_t bytes)
 	size_t before = capture_open_bytes(w);
 	capture_put_event(w, &ev, payload, bytes);
 	return capture_open_bytes(w) - before;
+}
+
+/* Events with the longest payloads, as many as a block takes. */
+static void test_full(void)
+{
+	struct capture_writer *w = new_writer();
+	unsigned n = 0;
+	while (!capture_is_full(w, SIZE_MAX) && n++ < 100)
+		put_payload(w, CAPTURE_PAYLOAD_MAX);
+	ok(n > 1 && capture_open_bytes(w) <= CAPTURE_RAW_MAX,
+	   "a block is full before the largest event is more than it may have (%u)", n);
+	capture_writer_free(w);
 }
 
 /* A block of exactly so many bytes. */

@@ -5,46 +5,42 @@
 
 #define F(feature) BPF_FEATURE(BPF_##feature)
 
+static const int any_markers;
+
 /* Beside children, which are always followed. */
-static unsigned beyond_children(struct probe_plan p)
-{
-	return bpf_features_wanted(&p) ^ F(CHILDREN);
-}
+static const struct {
+	struct probe_plan plan;
+	unsigned want;
+	const char *name;
+} wanted[] = {
+	{{0}, F(MARKERS) | F(RUNTIME_EVENTS), "a run has markers and events of runtimes"},
+	{{.stacks = true},
+	 F(MARKERS) | F(RUNTIME_EVENTS) | F(STACKS),
+	 "with stacks that it asks for"},
+	{{.yield = PROBE_NOTHING, .stacks = true}, 0, "one that wants no events has neither"},
+	{{.pages = true, .offcpu = true, .allocs = true},
+	 F(PAGES) | F(PAGE_SIZES),
+	 "one of pages has nothing else"},
+	{{.yield = PROBE_NOTHING, .markers = (const void *)&any_markers},
+	 F(USDT),
+	 "markers of any program need programs of their own"},
+	{{.yield = PROBE_NOTHING, .allocs = true},
+	 F(ALLOCS),
+	 "so do allocations that a program samples,"},
+	{{.yield = PROBE_NOTHING, .allocs = true, .allocs_only = true},
+	 F(ALLOCS) | F(RUNTIME_ALLOCS),
+	 "and those of a runtime,"},
+	{{.yield = PROBE_NOTHING, .offcpu = true}, F(BLAME), "times without a CPU,"},
+	{{.yield = PROBE_NOTHING, .sample_ns = 1}, F(SAMPLES), "samples of threads,"},
+	{{.yield = PROBE_NOTHING, .everyone = true}, F(MAPPINGS), "mappings of all processes,"},
+	{{.yield = PROBE_NOTHING, .faults = true}, F(FAULTS), "and page faults"},
+};
 
 static void test_wanted(void)
 {
-	const struct marker_requests *markers = (const void *)&markers;
-	const unsigned usual = F(MARKERS) | F(RUNTIME_EVENTS);
-	const struct probe_plan nothing = {.yield = PROBE_NOTHING};
-	struct probe_plan p = {0};
-	is(beyond_children(p), usual, "a run has markers and events of runtimes");
-	p.stacks = true;
-	is(beyond_children(p), usual | F(STACKS), "with stacks that it asks for");
-	p.yield = PROBE_NOTHING;
-	is(beyond_children(p), 0, "one that wants no events has neither");
-	p = nothing;
-	p.pages = p.offcpu = p.allocs = true;
-	is(beyond_children(p), F(PAGES) | F(PAGE_SIZES), "one of pages has nothing else");
-	p = nothing;
-	p.markers = markers;
-	is(beyond_children(p), F(USDT), "markers of any program need programs of their own");
-	p = nothing;
-	p.allocs = true;
-	is(beyond_children(p), F(ALLOCS), "so do allocations that a program samples,");
-	p.allocs_only = true;
-	is(beyond_children(p), F(ALLOCS) | F(RUNTIME_ALLOCS), "and those of a runtime");
-	p = nothing;
-	p.offcpu = true;
-	is(beyond_children(p), F(BLAME), "times without a CPU,");
-	p = nothing;
-	p.sample_ns = 1;
-	is(beyond_children(p), F(SAMPLES), "samples of threads,");
-	p = nothing;
-	p.everyone = true;
-	is(beyond_children(p), F(MAPPINGS), "mappings of all processes,");
-	p = nothing;
-	p.faults = true;
-	is(beyond_children(p), F(FAULTS), "and page faults");
+	for (size_t i = 0; i < sizeof(wanted) / sizeof(*wanted); i++)
+		is(bpf_features_wanted(&wanted[i].plan), wanted[i].want | F(CHILDREN),
+		   wanted[i].name);
 }
 
 static void test_rooms(void)

@@ -192,14 +192,21 @@ static void test_many(struct session *session, size_t budget, int want_refused)
 	source_free(base);
 }
 
+/* A file of so many rings with an event each; its descriptor. */
+static int file_of_rings(char *path, uint32_t rings)
+{
+	int fd = mkstemp(path);
+	struct ebt_ring_file h = forged_layout(rings);
+	for (uint32_t d = 0; d < rings; d++)
+		forged_ring(fd, &h, d, 1000 + d);
+	return fd;
+}
+
 /* Two lanes' worth of memory and four rings: what has no lane is lost at the end, and told once. */
 static void test_budget(struct session *session)
 {
 	char path[] = "/tmp/ebtrace-source-XXXXXX";
-	int fd = mkstemp(path);
-	struct ebt_ring_file h = forged_layout(64);
-	for (uint32_t d = 0; d < 64; d++)
-		forged_ring(fd, &h, d, 1000 + d);
+	int fd = file_of_rings(path, 64);
 	struct ring_source *s;
 	struct ebt_cursor *c;
 	struct seen t = {0};
@@ -224,34 +231,29 @@ static void test_budget(struct session *session)
 	unlink(path);
 }
 
-/* A forged file of so many rings, live; its descriptor, or -1. */
-static int add_live(struct ring_source *s, char *path, uint32_t rings, uint32_t process)
+/* True: the file is added. */
+static bool add_live(struct ring_source *s, const char *path, uint32_t process)
 {
 	struct ebt_cursor *c;
-	int fd = mkstemp(path);
-	struct ebt_ring_file h = forged_layout(rings);
-	for (uint32_t d = 0; d < rings; d++)
-		forged_ring(fd, &h, d, 1000 + d);
-	return ebt_cursor_open(path, EBT_RELEASE_OCAML_5_3, &c, NULL) ||
-			       ring_source_add(s, c, "test", process, RING_LIVE)
-		       ? -1
-		       : fd;
+	return !ebt_cursor_open(path, EBT_RELEASE_OCAML_5_3, &c, NULL) &&
+	       !ring_source_add(s, c, "test", process, RING_LIVE);
 }
 
 /* A live file has more rings than there is memory for, until another one ends. */
 static void test_live_budget(struct session *session)
 {
-	char first[] = "/tmp/ebtrace-source-XXXXXX", second_path[] = "/tmp/ebtrace-source-XXXXXX";
+	char one[] = "/tmp/ebtrace-source-XXXXXX", many[] = "/tmp/ebtrace-source-XXXXXX";
+	int one_fd = file_of_rings(one, 1), many_fd = file_of_rings(many, 64);
 	struct ring_source *s;
 	struct seen all = {0};
 	ring_source_new(session, 0, &s); /* the least there is */
 	struct source *base = ring_source_base(s);
-	int one = add_live(s, first, 1, 8);
+	bool added = add_live(s, one, 8);
 	drain(base, &all);
-	int many = add_live(s, second_path, 64, 7);
+	added &= add_live(s, many, 7);
 	drain(base, &all);
 	size_t before = all.events;
-	ok(one >= 0 && many >= 0 && before > 1 && before < 65 && !all.lost,
+	ok(added && before > 1 && before < 65 && !all.lost,
 	   "of a live file the rings that there is no memory for are no loss yet");
 	ring_source_finish(s, 8);
 	for (int i = 0; i < 5000 && all.events == before; i++) {
@@ -266,10 +268,10 @@ static void test_live_budget(struct session *session)
 	ok(all.lost == 1 && all.lost_words == 3 * (65 - all.events),
 	   "the others are one loss at its end");
 	source_free(base);
-	close(one);
-	close(many);
-	unlink(first);
-	unlink(second_path);
+	close(one_fd);
+	close(many_fd);
+	unlink(one);
+	unlink(many);
 }
 
 #define LARGE_WORDS  (1u << 18)

@@ -2,7 +2,6 @@
 /* Which spans are asked for by name, and which names are remembered that no pattern matches. */
 #include "report/spans/model/choice.h"
 
-#include "session/phases.h"
 #include "tests/tap.h"
 
 #include <stdio.h>
