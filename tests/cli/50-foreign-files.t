@@ -45,4 +45,22 @@ named stat.json "is JSON, $unread"
 named c.svg "is an SVG picture, $unread"
 named c.html "is an HTML page, $unread"
 cd "$OLDPWD" || exit 1
+
+# The first bytes of what is read. A byte less, and nothing is known of the file.
+xz -dc tests/data/memtrace/bare.ctf.xz >"$TMP/bare.ctf"
+xz -dc tests/data/pagetrace/light-go122.pt.xz >"$TMP/light.pt"
+cp tests/data/capture/blame.ebt "$TMP"
+while read -r file bytes; do
+	head -c $((bytes - 1)) "$TMP/$file" >"$TMP/less"
+	head -c "$bytes" "$TMP/$file" >"$TMP/head"
+	"$ebtrace" -q "$TMP/head" 2>&1 >"$TMP/out" | grep -q "is no trace"
+	is $? 1 "$file is known by its first $bytes bytes"
+	"$ebtrace" -q "$TMP/less" 2>&1 >"$TMP/out" | grep -q "is no trace"
+	is $? 0 "not by $((bytes - 1))"
+done <<'END'
+c.events 8
+blame.ebt 8
+bare.ctf 4
+light.pt 16
+END
 done_testing

@@ -75,6 +75,17 @@ done
 mux kill-session -t vt100
 type_keys no-colour C-c
 sees no-colour "$interrupted" "Ctrl-C ends it"
+# A terminal that is gone is read, where no signal reports it.
+cat >"$TMP/nohup" <<-END
+	trap '' HUP
+	LC_ALL=C.UTF-8 timeout --foreground -s KILL 60 '$ebt' top '$TMP/run.ebt'
+	echo "status \$?" >'$TMP/closed'
+END
+screen closed 80 24 "exec sh '$TMP/nohup'"
+sees closed "^ *23823 " "under nohup a terminal shows the list"
+mux kill-session -t closed
+wait_for test -s "$TMP/closed"
+is "$(<"$TMP/closed")" "status 0" "top ends with its terminal"
 screen dumb 80 24 "TERM=dumb LC_ALL=C.UTF-8 '$ebt' top '$TMP/run.ebt'"
 sees dumb "^ebtrace top" "a terminal that cannot place text gets lines"
 type_keys dumb q Enter

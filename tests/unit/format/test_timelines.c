@@ -7,6 +7,7 @@
 #include "format/chrome/chrome.h"
 #include "format/fxt/fxt.h"
 #include "format/fxt/record.h"
+#include "session/marker_values.h"
 #include "session/offcpu.h"
 #include "session/session.h"
 
@@ -392,6 +393,28 @@ static void test_cuts_fxt(void)
 		   "$DUMP $F | grep -o 'syscall=[-0-9]*'", "syscall=35"}, );
 }
 
+/* A record has fewer arguments than a marker. */
+static void test_markers_fxt(void)
+{
+	struct run r;
+	unsigned char payload[MARKER_VALUES_BYTES], *end_of = payload;
+	struct ebt_event ev = {.kind = EBT_MARKER_HIT, .ts = NS(1), .pid = 10};
+	start(&r, fxt_new);
+	for (unsigned i = 0; i < MARKER_VALUES_MAX; i++) {
+		struct marker_value number = {.type = MARKER_UNSIGNED, .number = i};
+		struct marker_value text = {.type = MARKER_TEXT, .text = "a \xff", .bytes = 3};
+		end_of = marker_values_put(end_of, i == 10 ? &text : &number);
+	}
+	if (session_put_blob(r.s, &ev, payload, (size_t)(end_of - payload)))
+		abort();
+	push(&r, ev);
+	is(end(&r), 0, "FXT: a marker of twelve values is written");
+	CHECK_ALL(&r,
+		  {"FXT: nine are arguments, and the others one",
+		   DUMP("$1 == \"instant\" && $5 != \"ebtrace\" { print $7, $8, $15, $16, $17 }"),
+		   "arg0=0,arg1=1,arg8=8,more=arg9=9 arg10=a \xef\xbf\xbd arg11=11,"}, );
+}
+
 /* More names and rows than the tables of strings and threads have places. */
 static void test_overflow(void)
 {
@@ -476,6 +499,7 @@ int main(int argc, char **argv)
 	test_stacks_chrome();
 	test_values_fxt();
 	test_cuts_fxt();
+	test_markers_fxt();
 	test_names(fxt_new, "FXT");
 	test_names(chrome_new, "Chrome");
 	test_overflow();
