@@ -19,12 +19,12 @@ checked() {
 	*) LC_ALL=C grep -ac $'[\x01-\x08\x0b-\x1f\x7f\xff]' "$TMP/out" | grep -vx 0 ;;
 	esac
 }
-# shown FORM [fibers]: of captures, or those with fibers
+# shown FORM [fibers | PARAMETERS]: of captures, or those with fibers, or with these traces of allocations
 shown() {
 	local form=$1 wrong="" seed file
 	for ((seed = first; seed < first + ${SEEDS:-3}; seed++)); do
 		file=$TMP/$seed${2:-}.ebt
-		[ -e "$file" ] || "${O%/asan}/freeze/write_random" $seed "$file" ${2:-}
+		[ -e "$file" ] || "${O%/asan}/freeze/write_random" $seed "$file" ${2:+"$2"}
 		# shellcheck disable=SC2086
 		"$O/ebtrace" $form "$file" >"$TMP/out" 2>"$TMP/err"
 		case $? in 0 | 4) ;; *) wrong+=" $seed: status $? $(head -1 "$TMP/err")" ;; esac
@@ -34,4 +34,7 @@ shown() {
 }
 for form in "${forms[@]}"; do shown "$form"; done
 for form in "${fiber_forms[@]}"; do shown "$form" fibers; done
+for form in mem "mem flame -f svg" "mem timeline -f svg" "mem -f pprof" "mem hotspots --json"; do
+	shown "$form" "periodic=ocaml weights=words"
+done
 done_testing

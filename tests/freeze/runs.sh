@@ -231,6 +231,16 @@ outputs() {
 		events random/fibers prog.ebt
 		waits random/fibers prog.ebt
 		samples random/fibers prog.ebt
+		for trace in "words periodic=ocaml weights=words" "periodic periodic=ocaml" "weights weights=otel_memory" \
+			"lack ebtrace mem record, not recorded: programs=0000000002 cut=1 events=00000000000000000003"; do
+			name=random/${trace%% *}
+			"${E%/*}/write_random" 4 prog.ebt "${trace#* }"
+			memory "$name" prog.ebt
+			for form in "" "--json" "--live" "--per time"; do
+				# shellcheck disable=SC2086
+				frozen "$name mem diff $form" mem diff $form prog.ctf prog.ebt
+			done
+		done
 	}
 	xz -dc "$data/ocaml-5.3.0/d-wrapped.events.xz" >4711.events
 	xz -dc "$data/ocaml-5.3.0/f-fork-parent.events.xz" >4712.events

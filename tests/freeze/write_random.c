@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * write_random SEED FILE [fibers]: writes a capture of random events, names and texts, with much of
- * what is rare in those of real programs. Phases and spans of a domain are mostly in order, and the
- * last ones are open. The texts have each character that some format escapes. fibers: half of the
- * events are Eio's. Most of its fibers are short, and some are never created.
+ * write_random SEED FILE [fibers | PARAMETERS]: writes a capture of random events, names and texts,
+ * with much of what is rare in those of real programs. Phases and spans of a domain are mostly in
+ * order, and the last ones are open. The texts have each character that some format escapes.
+ * fibers: half of the events are Eio's. Most of its fibers are short, and some are never created.
+ * PARAMETERS: of each trace of allocations, of which nothing is said to be promoted or collected.
  */
 #include "codec/capture/capture.h"
 #include "codec/eio/eio.h"
@@ -35,6 +36,7 @@ struct drawing {
 	struct lane lane[PROCESSES][DOMAINS];
 	uint32_t objects;
 	bool has_fibers;
+	const char *parameters; /* NULL: random */
 	int64_t running[PROCESSES][DOMAINS], oldest;
 };
 
@@ -105,14 +107,17 @@ static void put_owned(struct drawing *d, uint32_t pid)
 						   .kept_ns = d->ts,
 						   .ns = below(d, 1000000)}};
 	trace.alloc_trace.sample_rate = (double)(1 + below(d, 100)) / 100;
+	if (d->parameters)
+		trace.alloc_trace.sample_rate = 0.01;
 	for (unsigned i = 0; i < CAPTURE_ALLOC_TEXTS; i++) {
-		const char *string = text(d);
+		bool is_given = d->parameters && i == CAPTURE_PARAMETERS;
+		const char *string = is_given ? d->parameters : text(d);
 		trace.alloc_trace.text[i] = (struct capture_text){string, strlen(string)};
 	}
 	snprintf(mapping.mapping.name, sizeof(mapping.mapping.name), "%s", text(d));
 	snprintf(trigger.trigger.span, sizeof(trigger.trigger.span), "%s", text(d));
 	snprintf(trigger.trigger.condition, sizeof(trigger.trigger.condition), "%s", text(d));
-	if (below(d, 3))
+	if (d->parameters || below(d, 3))
 		put(d, &trace);
 	put(d, &mapping);
 	if (!below(d, 3))
@@ -273,6 +278,8 @@ static uint16_t draw_kind(struct drawing *d)
 	if (nested < 2)
 		return nested ? EBT_SPAN_BEGIN : EBT_BEGIN;
 	uint16_t kind = others[below(d, sizeof(others) / sizeof(*others))];
+	if (d->parameters && (kind == EBT_PROMOTE || kind == EBT_COLLECT))
+		return EBT_ALLOC;
 	/* A loss ends all fibers of its domain. */
 	return kind == EBT_LOST && d->has_fibers && below(d, 8) ? EBT_COUNTER : kind;
 }
@@ -414,7 +421,10 @@ static void put_event(struct drawing *d)
 
 int main(int argc, char **argv)
 {
-	struct drawing d = {.ts = 5000000000, .has_fibers = argc == 4, .oldest = 1};
+	const char *more = argc == 4 ? argv[3] : "fibers";
+	bool has_fibers = argc == 4 && !strcmp(more, "fibers");
+	struct drawing d = {.ts = 5000000000, .oldest = 1, .has_fibers = has_fibers};
+	d.parameters = argc == 4 && !has_fibers ? more : NULL;
 	FILE *out = argc >= 3 && argc <= 4 ? fopen(argv[2], "wb") : NULL;
 	if (!out || capture_writer_new(1, &d.w))
 		return 1;
