@@ -622,6 +622,54 @@ static void test_shrinking(struct session *session)
 	unlink(path);
 }
 
+/* How fast the fastest ring fills, by which the tracer chooses when it looks. */
+static void test_pace(struct session *session)
+{
+	char path[] = "/tmp/ebtrace-source-XXXXXX";
+	int fd = large_file(path);
+	struct ebt_ring_file h = forged_layout(1);
+	struct ebt_ring_header r = {0};
+	struct ring_source *s;
+	struct ring_pace pace;
+	struct seen t = {0};
+	struct ebt_cursor *c;
+	uint32_t other = PROCESS_UNKNOWN;
+	forged_header(fd, &h, 0, &r);
+	if (ring_source_new(session, 16 << 20, &s) ||
+	    processes_of(&session->processes, 4716, &other) ||
+	    ebt_cursor_open(path, EBT_RELEASE_OCAML_5_3, &c, NULL) ||
+	    ring_source_add(s, c, "test", other, RING_LIVE))
+		abort();
+	struct source *base = ring_source_base(s);
+	uint64_t before_ns = now_ns();
+	drain(base, &t);
+	ring_source_pace(s, &pace);
+	ok(pace.lap_ns == UINT64_MAX && !pace.fill && !pace.rest_ns, "an empty ring has no pace");
+	r.tail = LARGE_WORDS / 2;
+	usleep(RING_SLACK_NS / 1000);
+	forged_header(fd, &h, 0, &r);
+	usleep(RING_SLACK_NS / 1000);
+	drain(base, &t);
+	uint64_t took_ns = now_ns() - before_ns;
+	ring_source_pace(s, &pace);
+	ok(pace.fill == 0.5 && ring_source_written(s) == LARGE_WORDS / 2,
+	   "half of it was written from one look to the next");
+	ok(pace.lap_ns >= 2 * RING_SLACK_NS && pace.lap_ns <= 4 * took_ns,
+	   "all of it is in twice the time (%llu ns)", (unsigned long long)pace.lap_ns);
+	ring_source_pace(s, &pace);
+	ok(!pace.fill && pace.lap_ns == UINT64_MAX, "it is reported once");
+	drain(base, &t);
+	ring_source_pace(s, &pace);
+	ok(!pace.fill && pace.lap_ns != UINT64_MAX, "a ring that was fast is looked at soon");
+	ring_source_be_frugal(s);
+	ring_source_pace(s, &pace);
+	ok(pace.rest_ns > 0, "frugal, no ring is due for some time");
+	ring_source_finish(s, other);
+	source_free(base);
+	close(fd);
+	unlink(path);
+}
+
 int main(void)
 {
 	struct session *session;
@@ -647,6 +695,7 @@ int main(void)
 	test_numbers(session);
 	test_ringless(session);
 	test_shrinking(session);
+	test_pace(session);
 	ebt_stop();
 	session_free(session);
 	return tap_done();
