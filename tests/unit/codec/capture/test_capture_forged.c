@@ -363,20 +363,71 @@ static void test_references(void)
 }
 
 /* A line and columns have 32 bits. */
-static void test_position_numbers(void)
+/* 1: the event is read; 0: it is damage. */
+static int is_event_read(const uint8_t *record, size_t bytes)
 {
-	static const char *const name[] = {"line", "first column", "last column"};
-	for (unsigned i = 0; i < 3; i++) {
-		uint64_t n[3] = {0};
-		uint8_t content[24];
-		n[i] = UINT32_MAX;
-		uint8_t *end = PUT(content, 0, 0, 1, 0, 0, 0, n[0], n[1], n[2]);
-		ok(is_read(CAPTURE_FRAME, content, (size_t)(end - content)) == 1,
-		   "the last number may be a %s", name[i]);
-		n[i]++;
-		end = PUT(content, 0, 0, 1, 0, 0, 0, n[0], n[1], n[2]);
-		ok(is_read(CAPTURE_FRAME, content, (size_t)(end - content)) == 0,
-		   "the number behind it as a %s is damage", name[i]);
+	begin();
+	add(CAPTURE_BLOCK_EVENTS, record, bytes, (uint32_t)bytes, 0, 1);
+	ADD(CAPTURE_BLOCK_END, nothing, 1, 0);
+	struct seen t = read_file();
+	return t.end || t.damaged > 1 ? -1 : !t.damaged;
+}
+
+#define EVENT 0 /* in place of an item's type */
+/* A lane, a shape, and where the event was. */
+#define EVENT_NUMBERS CAPTURE_LANE | CAPTURE_WHERE, 0, 5, 1, 0, EBT_BEGIN, 1, 0, 2, 1, 7, 1, 0
+
+/* Each number as large as its field, and one more. */
+static void test_numbers(void)
+{
+	static const struct {
+		const char *name;
+		unsigned type, field;
+		uint64_t most;
+		unsigned count;
+		uint64_t number[13];
+	} rows[] = {
+		{"process of a lane", EVENT, 2, UINT32_MAX, 13, {EVENT_NUMBERS}},
+		{"domain of a lane", EVENT, 3, UINT16_MAX, 13, {EVENT_NUMBERS}},
+		{"kind of a shape", EVENT, 5, UINT16_MAX, 13, {EVENT_NUMBERS}},
+		{"id of a shape", EVENT, 6, UINT32_MAX, 13, {EVENT_NUMBERS}},
+		{"size of a shape", EVENT, 8, UINT32_MAX, 13, {EVENT_NUMBERS}},
+		{"thread of an event", EVENT, 10, UINT32_MAX, 13, {EVENT_NUMBERS}},
+		{"CPU of an event", EVENT, 11, UINT16_MAX, 13, {EVENT_NUMBERS}},
+		{"process", CAPTURE_PROCESS, 0, UINT32_MAX, 9, {5}},
+		{"process of an incarnation", CAPTURE_INCARNATION, 0, UINT32_MAX, 4, {5}},
+		{"number of an incarnation", CAPTURE_INCARNATION, 1, UINT32_MAX, 4, {5}},
+		{"process that is gone", CAPTURE_GONE, 0, UINT32_MAX, 1, {5}},
+		{"process of a name", CAPTURE_NAME, 0, UINT32_MAX, 3, {5}},
+		{"number of a name", CAPTURE_NAME, 1, UINT32_MAX, 3, {5}},
+		{"process of a trace", CAPTURE_ALLOC_TRACE, 0, UINT32_MAX, 8, {5}},
+		{"bits of a word", CAPTURE_ALLOC_TRACE, 2, UINT8_MAX, 8, {5}},
+		{"domain of a trace", CAPTURE_ALLOC_TRACE, 3, UINT16_MAX, 8, {5}},
+		{"process of a trigger", CAPTURE_TRIGGER, 0, UINT32_MAX, 8, {5}},
+		{"domain of a trigger", CAPTURE_TRIGGER, 1, UINT16_MAX, 8, {5}},
+		{"process of a mapping", CAPTURE_MAPPING, 0, UINT32_MAX, 4, {5}},
+		{"line", CAPTURE_FRAME, 6, UINT32_MAX, 9, {0, 0, 1}},
+		{"first column", CAPTURE_FRAME, 7, UINT32_MAX, 9, {0, 0, 1}},
+		{"last column", CAPTURE_FRAME, 8, UINT32_MAX, 9, {0, 0, 1}},
+		{"older of the recovered events", CAPTURE_RECOVERED, 2, 9, 4, {9, 8}},
+		{"older of the recovered words", CAPTURE_RECOVERED, 3, 8, 4, {9, 8}},
+	};
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		int read[2];
+		for (unsigned k = 0; k < 2; k++) {
+			uint8_t content[80];
+			uint64_t number[13];
+			memcpy(number, rows[i].number, sizeof(number));
+			number[rows[i].field] = rows[i].most + k;
+			size_t n = (size_t)(put_entry(content, number, rows[i].count) - content);
+			read[k] = rows[i].type == EVENT ? is_event_read(content, n)
+							: is_read(rows[i].type, content, n);
+		}
+		ok(read[0] == 1 && read[1] == 0,
+		   "%s: %llu is read, and the number behind it is damage", rows[i].name,
+		   (unsigned long long)rows[i].most);
+		if (read[0] != 1 || read[1])
+			diag("%d, %d", read[0], read[1]);
 	}
 }
 
@@ -729,7 +780,7 @@ int main(void)
 	test_records();
 	test_limits();
 	test_references();
-	test_position_numbers();
+	test_numbers();
 	test_texts();
 	test_bombs();
 	test_heads_without_end();
