@@ -180,10 +180,10 @@ static void report_bad_seq(struct ring_decoder *d, uint64_t pos, uint64_t header
 	d->next_seq = ebt_ring_event_seq(header);
 }
 
-/* How a batch is cut: `limit` is the end of the words or the place where the ring wraps. */
+/* How a batch is cut: `limit` is the end of its words, or `wrap`, where the ring wraps. */
 struct span {
 	const uint64_t *w;
-	size_t limit;
+	size_t limit, wrap;
 	bool wraps, more;
 };
 
@@ -191,19 +191,24 @@ static struct span span_at(const struct ring_decoder *d, const struct ring_batch
 {
 	size_t room = d->ring_words - ((b->pos + i) & (d->ring_words - 1));
 	bool wraps = room <= b->n - i;
-	return (struct span){b->words, wraps ? i + room : b->n, wraps, b->more && !wraps};
+	return (struct span){b->words, wraps ? i + room : b->n, i + room, wraps, b->more && !wraps};
 }
 
 /* Stricter than decoding: also bits that are zero in every known file must be zero. */
+static bool is_header(const struct ring_decoder *d, uint64_t h)
+{
+	return !(h & (d->counted ? 0xf00000000 : 0xfffffffff)) &&
+	       ebt_ring_event_words(h) >= shape_of(h)->min;
+}
+
 static bool is_plausible(const struct ring_decoder *d, const struct span *s, size_t i, uint64_t *ts)
 {
 	uint64_t h = s->w[i];
 	size_t len = ebt_ring_event_words(h);
-	const struct shape *shape = shape_of(h);
 
-	if (h & (d->counted ? 0xf00000000 : 0xfffffffff) || len < shape->min || len > s->limit - i)
+	if (!is_header(d, h) || len > s->limit - i)
 		return false;
-	if (shape->kind == EBT_KIND_NONE)
+	if (shape_of(h)->kind == EBT_KIND_NONE)
 		return s->wraps && i + len == s->limit;
 	uint64_t t = s->w[i + 1];
 	if (!t || (*ts && (t < *ts || t - *ts > RESYNC_MAX_STEP_NS)))
@@ -223,12 +228,22 @@ static bool makes_sense(const struct ring_decoder *d, const struct span *s, size
 	return true;
 }
 
-/* The first word from i on at which reading can go on. */
+/* A record may begin here whose end is in the next batch. */
+static bool may_be_cut(const struct ring_decoder *d, const struct span *s, size_t i)
+{
+	uint64_t h = s->w[i];
+	size_t len = ebt_ring_event_words(h);
+	return s->more && is_header(d, h) && shape_of(h)->kind != EBT_KIND_NONE &&
+	       len > s->limit - i && len <= s->wrap - i && (i + 1 == s->limit || s->w[i + 1]);
+}
+
+/* The first word from i on at which reading can go on; the next batch shows it if a record may be
+ * cut there. */
 static size_t resync(struct ring_decoder *d, const struct span *s, size_t i)
 {
-	while (i < s->limit && !makes_sense(d, s, i))
+	while (i < s->limit && !makes_sense(d, s, i) && !may_be_cut(d, s, i))
 		i++;
-	d->astray = i == s->limit && s->more;
+	d->astray = s->more && (i == s->limit || may_be_cut(d, s, i));
 	return i;
 }
 

@@ -372,6 +372,56 @@ static void test_cuts(void)
 	ok(same, "a batch cut at any word, with room for any number, gives the same events");
 }
 
+/* What is read of words that are cut at one place: the kinds, and how much is damage. */
+struct seen {
+	char kinds[EVENTS + 1];
+	uint64_t damaged, misplaced, lost;
+};
+
+static struct seen read_cut(const uint64_t *w, size_t n, size_t cut)
+{
+	struct seen t = {0};
+	struct ring_decoder d = decoder(true);
+	size_t at = 0, end = cut, kinds = 0, used;
+	while (at < n) {
+		struct ring_batch b = {w + at, end - at, at, end < n, 8 * at};
+		struct ebt_event ev[EVENTS];
+		size_t got = ring_decode(&d, &b, ev, EVENTS, &used);
+		for (size_t i = 0; i < got; i++) {
+			t.damaged += ev[i].kind == EBT_DAMAGE ? ev[i].arg[1] : 0;
+			t.misplaced +=
+				ev[i].kind == EBT_DAMAGE && ev[i].arg[0] != DATA + 8 * ev[i].pos;
+			t.lost += ev[i].kind == EBT_LOST ? ev[i].arg[0] : 0;
+			if (ev[i].kind != EBT_DAMAGE)
+				t.kinds[kinds++] = *letters(&ev[i], 1);
+		}
+		at += used;
+		end = n;
+	}
+	return t;
+}
+
+/* Where a batch ends within damage, the next one begins with what may be no record. */
+static void test_cut_damage(void)
+{
+	uint64_t w[RING];
+	size_t n = all_types(w) - 2; /* without the time that goes back: it makes less sense */
+	unsigned wrong = 0, uncovered = 0;
+	/* From the second record on, as many words as several records have. */
+	for (size_t words = 1; words <= 38; words++) {
+		all_types(w);
+		memset(w + 2, 0xff, words * sizeof(*w));
+		struct seen whole = read_cut(w, n, n);
+		uncovered += whole.damaged < words || whole.misplaced || !*whole.kinds;
+		for (size_t cut = 1; cut < n; cut++) {
+			struct seen got = read_cut(w, n, cut);
+			wrong += memcmp(&got, &whole, sizeof(got)) != 0;
+		}
+	}
+	is(uncovered, 0, "words that are no records are damage, from the first to the last");
+	is(wrong, 0, "of damage that a batch cuts anywhere the same is read");
+}
+
 static void test_back(enum ebt_release release)
 {
 	uint32_t n, ids, back = 0, none = 0;
@@ -573,6 +623,7 @@ int main(void)
 	test_losses();
 	test_reports();
 	test_cuts();
+	test_cut_damage();
 	test_ids();
 	test_ext();
 	test_layout();
