@@ -69,6 +69,8 @@ static void test_names(void)
 		{ROWS_THREADS, "process"},
 		{ROWS_THREADS + 1, "thread 1"},
 		{ROWS_OFFCPU + 4711, "off CPU (thread 4711)"},
+		{ROWS_FIBERS + 3 * FIBER_TRACKS + 2, "fibers 2 (domain 3)"},
+		{ROWS_FIBERS + EBT_NO_DOMAIN * FIBER_TRACKS + 5, "fibers 5"},
 	};
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
 		char name[ROWS_NAME_BYTES];

@@ -393,26 +393,46 @@ static void test_cuts_fxt(void)
 		   "$DUMP $F | grep -o 'syscall=[-0-9]*'", "syscall=35"}, );
 }
 
-/* A record has fewer arguments than a marker. */
-static void test_markers_fxt(void)
+/* A marker of as many values as there may be, and one whose values were cut. */
+static void feed_markers(struct run *r)
 {
-	struct run r;
 	unsigned char payload[MARKER_VALUES_BYTES], *end_of = payload;
-	struct ebt_event ev = {.kind = EBT_MARKER_HIT, .ts = NS(1), .pid = 10};
-	start(&r, fxt_new);
+	struct ebt_event all = {.kind = EBT_MARKER_HIT, .ts = NS(1), .pid = 10};
+	struct ebt_event cut = {.kind = EBT_MARKER_HIT, .ts = NS(2), .pid = 10, .flags = EBT_F_CUT};
 	for (unsigned i = 0; i < MARKER_VALUES_MAX; i++) {
 		struct marker_value number = {.type = MARKER_UNSIGNED, .number = i};
 		struct marker_value text = {.type = MARKER_TEXT, .text = "a \xff", .bytes = 3};
 		end_of = marker_values_put(end_of, i == 10 ? &text : &number);
 	}
-	if (session_put_blob(r.s, &ev, payload, (size_t)(end_of - payload)))
+	if (session_put_blob(r->s, &all, payload, (size_t)(end_of - payload)))
 		abort();
-	push(&r, ev);
-	is(end(&r), 0, "FXT: a marker of twelve values is written");
+	push(r, all);
+	push(r, cut);
+}
+
+static void test_markers_fxt(void)
+{
+	struct run r;
+	start(&r, fxt_new);
+	feed_markers(&r);
+	is(end(&r), 0, "FXT: markers are written");
 	CHECK_ALL(&r,
-		  {"FXT: nine are arguments, and the others one",
+		  {"FXT: nine values are arguments, and the others one; what is cut says so",
 		   DUMP("$1 == \"instant\" && $5 != \"ebtrace\" { print $7, $8, $15, $16, $17 }"),
-		   "arg0=0,arg1=1,arg8=8,more=arg9=9 arg10=a \xef\xbf\xbd arg11=11,"}, );
+		   "arg0=0,arg1=1,arg8=8,more=arg9=9 arg10=a \xef\xbf\xbd arg11=11,\ncut=1,,,,"}, );
+}
+
+static void test_markers_chrome(void)
+{
+	struct run r;
+	start(&r, chrome_new);
+	feed_markers(&r);
+	is(end(&r), 0, "Chrome: markers are written");
+	CHECK_ALL(&r,
+		  {"Chrome: each value is an argument; what is cut says so",
+		   JQ("select(.ts < 1000000000.003 and .ph == \"i\").args | "
+		      "[length, .arg0, .arg10, .arg11, .cut]"),
+		   "[12,0,\"a \xef\xbf\xbd\",11,null]\n[1,null,null,null,true]"}, );
 }
 
 /* More names and rows than the tables of strings and threads have places. */
@@ -500,6 +520,7 @@ int main(int argc, char **argv)
 	test_values_fxt();
 	test_cuts_fxt();
 	test_markers_fxt();
+	test_markers_chrome();
 	test_names(fxt_new, "FXT");
 	test_names(chrome_new, "Chrome");
 	test_overflow();

@@ -167,6 +167,38 @@ static void test_offcpu(void)
 	fclose(f);
 }
 
+/* What is not whole. */
+static void test_incomplete(void)
+{
+	static const char *const want[] = {
+		" damaged at byte 4096, 1 word skipped ***\n",
+		" damaged at byte 4096, 2 words skipped, 1 allocation lost ***\n",
+		" damaged at byte 4096, 0 words skipped, 2 allocations lost ***\n",
+		" (cut)\n",
+	};
+	char line[512];
+	FILE *f = tmpfile();
+	if (!f || session_new(&session) || enter_processes(session, 1) ||
+	    text_new(session, fileno(f), &sink))
+		abort();
+	struct ebt_event ev[] = {
+		{.ts = 1, .kind = EBT_DAMAGE, .arg = {4096, 1}},
+		{.ts = 2, .kind = EBT_DAMAGE, .arg = {4096, 2}, .seq = 1},
+		{.ts = 3, .kind = EBT_DAMAGE, .arg = {4096, 0}, .seq = 2},
+		{.ts = 4, .kind = EBT_MARKER_HIT, .flags = EBT_F_CUT, .domain = EBT_NO_DOMAIN},
+	};
+	sink_events(sink, ev, sizeof(ev) / sizeof(*ev));
+	sink_end(sink);
+	rewind(f);
+	for (size_t i = 0; i < sizeof(want) / sizeof(*want); i++)
+		ok(fgets(line, sizeof(line), f) && strstr(line, want[i]), "a line ends with:%.*s",
+		   (int)strlen(want[i]) - 1, want[i]) ||
+			(diag("%s", line), 1);
+	sink_free(sink);
+	session_free(session);
+	fclose(f);
+}
+
 /* Words are formatted with the line if they are few, and by pieces if it came late. */
 static void test_words(void)
 {
@@ -240,5 +272,6 @@ int main(void)
 	test_words();
 	test_times();
 	test_offcpu();
+	test_incomplete();
 	return tap_done();
 }
