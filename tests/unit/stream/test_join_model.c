@@ -43,7 +43,8 @@ static void live(struct history *h)
 	for (uint32_t p = 0; p < h->programs; p++) {
 		struct file *f = &h->file[p];
 		f->from_ns = now;
-		f->events = 1 + any(EVENTS);
+		f->events = any(4) ? 1 + any(EVENTS) : 0; /* some end before their first */
+		f->ts[0] = now + 1;
 		for (uint32_t i = 0; i < f->events; i++)
 			f->ts[i] = now += 1 + any(5);
 		now += 2;
