@@ -307,7 +307,7 @@ if [ "$(id -u)" = 0 ] && unshare -m true 2>/dev/null; then
 		echo "\$? \$((least >= 10)) \$((least < 40))"
 	END
 	rm -f "$TMP/out.ctf"
-	mkdir "$TMP/bin" # the tree may be below /tmp
+	mkdir -p "$TMP/bin" # the tree may be below /tmp
 	cp "$ebt" "$(dirname "$ebt")/libebtrace-preload.so" "$programs/confines" "$TMP/bin"
 	is "$(TMPDIR= unshare -m bash "$TMP/shared.sh" 2>&1)" "5 1 1" \
 		"a trace that fills the file system leaves a tenth of it" || diag "$(cat "$TMP/stderr")"
