@@ -245,6 +245,88 @@ static void test_many_codes(void)
 	free(memory);
 }
 
+/* The largest location that an event may have, and what is one byte or one position more. */
+#define MOST_POSITIONS 255
+#define MOST_NAME      (4096 - 9 - 6 - 2 - 1)
+
+struct located {
+	struct model m;
+	struct ebt_memtrace_location at[MOST_POSITIONS + 1];
+	size_t positions, name; /* what the reader found */
+	char file[16];
+};
+
+/* Code 1 and 2: many positions; 3 and 4: a long name. */
+static size_t locate_large(void *ctx, int64_t code, const struct ebt_memtrace_location **ret)
+{
+	static char name[MOST_NAME + 2];
+	struct located *t = (struct located *)ctx;
+	size_t n = code == 1 ? MOST_POSITIONS : code == 2 ? MOST_POSITIONS + 1 : 1;
+	memset(name, 'n', sizeof(name));
+	name[code == 3 ? MOST_NAME : code == 4 ? MOST_NAME + 1 : 1] = 0;
+	for (size_t i = 0; i < n; i++)
+		t->at[i] = (struct ebt_memtrace_location){"f", name, 1, 1, 1};
+	*ret = t->at;
+	return n;
+}
+
+static void see_location(void *ctx, struct ebt_memtrace_reader *r, struct ebt_memtrace_event *e)
+{
+	struct located *t = ctx;
+	const struct ebt_memtrace_location *l;
+	t->positions = ebt_memtrace_locations(r, e->frame[0], &l);
+	t->name = t->positions ? strlen(l->function) : 0;
+	snprintf(t->file, sizeof(t->file), "%s", t->positions ? l->file : "");
+}
+
+static void test_large_locations(void)
+{
+	static const struct {
+		size_t positions, name;
+		const char *file;
+	} want[] = {
+		{MOST_POSITIONS, 1, "f"},
+		{1, 2, "<unknown>"},
+		{1, MOST_NAME, "f"},
+		{1, 2, "<unknown>"},
+	};
+	for (int64_t code = 1; code <= 4; code++) {
+		struct located *t = calloc(1, sizeof(*t));
+		void *memory = calloc(1, ebt_memtrace_writer_bytes());
+		if (!t || !memory)
+			abort();
+		struct ebt_memtrace_trace trace = {model_store, locate_large, t, 0, 0, 0};
+		struct ebt_memtrace_info info = {.word_bits = 64,
+						 .executable = "",
+						 .host = "",
+						 .runtime_params = "",
+						 .context = ""};
+		struct ebt_memtrace_event e = {.what = EBT_MEMTRACE_ALLOC,
+					       .obj = EBT_MEMTRACE_NEW_OBJ,
+					       .words = 1,
+					       .samples = 1,
+					       .frame = &code,
+					       .frames = 1};
+		ebt_memtrace_write_info(&trace, &info);
+		struct ebt_memtrace_writer *w = ebt_memtrace_writer_init(memory, &trace, 0, 0);
+		if (ebt_memtrace_write(w, &e) || ebt_memtrace_write_flush(w, 1))
+			abort();
+		struct memtrace_body b = {.on_event = see_location, .ctx = t};
+		memtrace_body(&b, t->m.trace, t->m.bytes, 65536, 0);
+		ok(!b.end && b.events == 1 && t->positions == want[code - 1].positions &&
+			   t->name == want[code - 1].name && !strcmp(t->file, want[code - 1].file),
+		   "%s",
+		   code % 2 ? "a location of the largest size is written"
+			    : "a larger one is unknown") ||
+			(diag("%zu positions, a name of %zu, '%s'", t->positions, t->name, t->file),
+			 1);
+		ebt_memtrace_reader_free(b.reader);
+		free(t->m.trace);
+		free(memory);
+		free(t);
+	}
+}
+
 /* The trace as an older writer's: no domain in the heads of packets, no context before version
  * 2. */
 static size_t to_version(const struct model *m, uint16_t version, uint8_t *to)
@@ -703,6 +785,7 @@ int main(void)
 	test_selected();
 	test_cut();
 	test_many_codes();
+	test_large_locations();
 	test_versions();
 	test_many_files();
 	test_defined_twice();
