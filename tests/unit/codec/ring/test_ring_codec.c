@@ -584,6 +584,42 @@ static void test_layout(void)
 	   "OCaml 5.0 has no names");
 }
 
+/* What of a header is named, where no layout explains enough of it. */
+static void test_refused(void)
+{
+	static const struct {
+		uint64_t version, bytes;
+		int err;
+		const char *what;
+		uint64_t offset, found, expected;
+	} rows[] = {
+		{1, 4240, -EBADMSG, "max_domains", 8, 7777, 128},
+		{2, 4240, -EPROTO, "version", 0, 2, 1},
+		{255, 4240, -EPROTO, "version", 0, 255, 1},
+		{256, 4240, -EBADMSG, "version", 0, 256, 1},
+		{0, 4240, -EBADMSG, "version", 0, 0, 1},
+		{1ull << 56, 4240, -EPROTO, "it is of a machine with the other byte order: version",
+		 0, 1ull << 56, 1},
+		{1, 63, -EBADMSG, "end of file", 63, 63, 64},
+	};
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		struct ebt_ring_file h = {rows[i].version, 7777, 1, 2, 3, 4, 5, 6};
+		struct ring_layout l;
+		struct ring_fault f = {0};
+		int err = ring_layout_parse(&h, sizeof(h), rows[i].bytes, &l, &f);
+		ok(err == rows[i].err && f.what && !strcmp(f.what, rows[i].what) &&
+			   f.offset == rows[i].offset && f.found == rows[i].found &&
+			   f.expected == rows[i].expected,
+		   "a header of version %llu, in a file of %llu bytes, is refused for its %s",
+		   (unsigned long long)rows[i].version, (unsigned long long)rows[i].bytes,
+		   rows[i].what) ||
+			(diag("%d %s at %llu: %llu, not %llu", err, f.what,
+			      (unsigned long long)f.offset, (unsigned long long)f.found,
+			      (unsigned long long)f.expected),
+			 1);
+	}
+}
+
 /* Behind the names a file may have a MiB for what later versions add. */
 static void test_slack(void)
 {
@@ -627,5 +663,6 @@ int main(void)
 	test_ids();
 	test_ext();
 	test_layout();
+	test_refused();
 	return tap_done();
 }
