@@ -292,7 +292,7 @@ refused() { # COMMAND FILE
 			# shellcheck disable=SC2086
 			case "$option $other" in
 			# Processes of this machine are not frozen.
-			*-a* | *-p\ * | *--kernel* | *--prune*) [ "$command" = list ] || [ "$command" = info ] && continue ;;
+			*-a* | *-p\ * | *--kernel* | *--prune*) case $command in list | info | spans | profile) continue ;; esac ;;
 			esac
 			# shellcheck disable=SC2086
 			more $command $option $other "$file"
@@ -316,15 +316,20 @@ refusals() {
 		--kernel --live "--max 2" "--max-size 64K" "--max-stack 3" "--min-duration 1ms" "--mode ring" --no-follow --no-realtime
 		--no-wrappers "--ocaml-version 5.3" "-o out" "-o out.ebt" "-o -" --pages "--per time" "-p 2147483600" "--rate 1e-3" "--ring-dir /nowhere"
 		"--ring-request never" "--rotate 2" --snapshot --stack "--stack=minor" "-t 1" "--time delta" "--to 1s" "--top 3" "--trigger minor>1ms"
-		"--trigger-memory 1M" -q -v --wait "--wrapper x" --once "--sort heap" "--group unit" --tree --help -V --json-schema --prune)
+		"--trigger-memory 1M" -q -v --wait "--wrapper x" --once "--sort heap" "--group unit" --tree --help -V --json-schema --prune
+		"--cpu 5%" --fibers "-F 100" --kernel-stacks --many "--memory 9M" --mmu --off-cpu "-U x:y" --wall)
 	wrong=("--after x" "--at x" "--attach x" "--before -1" "--blame=x" "--bpf-buffer 3" "--bpf-buffer x" "--buffer 0" "--buffer x" "--by x" "-d x" "-d 0"
 		"--domain x" "--domain -1" "--domain 99999999999" "--filter x" "--filter size>=x" "-f x" "--from x" "--from 2s --to 1s" "--interval x" "--interval 0"
 		"--max x" "--max-size 1" "--max-size x" "--max-stack x" "--min-duration x" "--mode x" "--ocaml-version x" "--ocaml-version 4.14"
 		"-o x.unknown" "--per x" "-p x" "-p 0" "-p -1" "-p 1,,2" "--rate 2" "--rate 0" "--rate x" "--ring-request x" "--rotate x" "--rotate 0" "-t x" "--time x"
 		"--to x" "--sort x" "--group x" "--top x" "--top 0" "--trigger x" "--trigger minor" "--trigger minor>x" "--trigger-memory x" "--wrapper" "--nonsense" "-x" "--stack="
-		"nowhere" "/" "1.events 1.events" "1.ctf 1.pt")
+		"nowhere" "/" "1.events 1.events" "1.ctf 1.pt"
+		"--cpu x" "--cpu 0" "--cpu 0.009%" "--cpu 1e8" "-F x" "-F 0" "--memory x" "--memory 1" "-U x" "-U x:" "-U :y" "--by #0" "--by #12"
+		"$(printf -- '--trigger minor>1ms %.0s' {1..17})")
 	refused trace 1.events
 	refused stat 1.events
+	refused spans 1.events
+	refused profile 1.events
 	refused "top --once" 1.events
 	refused mem 1.ctf
 	refused "mem diff" 1.ctf

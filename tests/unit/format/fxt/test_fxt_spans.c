@@ -192,6 +192,30 @@ static void check_advance(void)
 	done(r);
 }
 
+/* Each phase begins inside of the one before, which then lasts too long to be held. */
+static void check_deep(void)
+{
+	enum { DEPTH = 20 };
+	const uint64_t apart = 60000000, end = SECOND + DEPTH * apart;
+	char want[4096] = "";
+	size_t n = 0;
+	struct run *r = start();
+	for (uint32_t i = 0; i < DEPTH; i++)
+		push(r, B(0, SECOND + i * apart, i));
+	for (uint32_t i = DEPTH; i--;)
+		push(r, E(0, end + DEPTH - i, i));
+	for (uint32_t i = 0; i < DEPTH - 1; i++)
+		n += (size_t)snprintf(want + n, sizeof(want) - n, "B0.%u %llu;", i,
+				      (unsigned long long)(SECOND + i * apart));
+	n += (size_t)snprintf(want + n, sizeof(want) - n, "X0.%u %llu-%llu;", DEPTH - 1,
+			      (unsigned long long)(end - apart), (unsigned long long)(end + 1));
+	for (uint32_t i = DEPTH - 1; i--;)
+		n += (size_t)snprintf(want + n, sizeof(want) - n, "E0.%u %llu;", i,
+				      (unsigned long long)(end + DEPTH - i));
+	is_str(r->text, want, "of many that last inside one another each begins in its time");
+	done(r);
+}
+
 static void check_stacks(void)
 {
 	struct run *r = start();
@@ -313,6 +337,7 @@ int main(void)
 {
 	check_rows();
 	check_advance();
+	check_deep();
 	check_stacks();
 	check_long_stacks();
 	check_bound();
