@@ -233,6 +233,17 @@ static void test_ends(void)
 	    "an id that comes again, an exec and an exit end fibers");
 }
 
+/* As those of a ring that is read from a pipe. */
+static void test_unknown_process(void)
+{
+	begin(&loud);
+	feed.process = PROCESS_UNKNOWN;
+	eio_register(feed.session, PROCESS_UNKNOWN);
+	eio_run(&feed, 1);
+	end("+1:-:- 1R0-1 -1@1/4 ",
+	    "the end of the run is that of fibers of no known process, too");
+}
+
 static void test_foreign(void)
 {
 	begin(&loud);
@@ -474,6 +485,7 @@ int main(void)
 	test_first_waits();
 	test_losses();
 	test_ends();
+	test_unknown_process();
 	test_foreign();
 	test_many();
 	test_hostile();
