@@ -8,6 +8,7 @@
 #include "tests/tap.h"
 #include "tests/unit/eio_fixture.h"
 #include "tests/unit/said.h"
+#include <errno.h>
 #include <inttypes.h>
 #include <malloc.h>
 
@@ -233,14 +234,28 @@ static void test_ends(void)
 	    "an id that comes again, an exec and an exit end fibers");
 }
 
+static int count_each(void *ctx, struct fiber *f)
+{
+	(void)f;
+	return ++*(int *)ctx == 2 ? -ECANCELED : 0;
+}
+
 /* As those of a ring that is read from a pipe. */
 static void test_unknown_process(void)
 {
+	int seen = 0;
 	begin(&loud);
 	feed.process = PROCESS_UNKNOWN;
 	eio_register(feed.session, PROCESS_UNKNOWN);
 	eio_run(&feed, 1);
-	end("+1:-:- 1R0-1 -1@1/4 ",
+	is(fibers_each(fibers, count_each, &seen), 0, "a fiber of no known process is visited");
+	is(seen, 1, "once");
+	feed.domain = 1;
+	eio_run(&feed, 2);
+	feed.domain = 0;
+	seen = 0;
+	is(fibers_each(fibers, count_each, &seen), -ECANCELED, "and one of another domain");
+	end("+1:-:- +2:-:- 1R0-2 -1@2/4 2R1-2 -2@2/4 ",
 	    "the end of the run is that of fibers of no known process, too");
 }
 
