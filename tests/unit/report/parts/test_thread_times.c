@@ -44,7 +44,7 @@ static void test_threads(void)
 	struct thread_times t = {0};
 	for (uint32_t i = 1; i <= THREADS; i++)
 		add(&t, i, i);
-	ok(!thread_times_is_due(&t, THREADS + 1), "so many threads are kept");
+	ok(!thread_times_is_due(&t, THREADS + 1), "256 threads are kept");
 	add(&t, THREADS + 1, THREADS + 1);
 	ok(thread_times_is_due(&t, THREADS + 2), "before one more those that ended are searched");
 	ok(!thread_times_is_due(&t, 1), "but not for one that is known");

@@ -45,7 +45,7 @@ static void test_limit(void)
 	unsigned apart = SPAN_PARTS_MAX - SPAN_PART_KINDS;
 	for (uint32_t i = 0; i < apart + 10; i++)
 		add(&p, SPAN_BLOCKED, i, 1 + i);
-	is(p.count, apart + 1, "so many details are apart");
+	is(p.count, apart + 1, "details up to the limit are apart");
 	is(span_parts_get(&p, SPAN_BLOCKED, apart - 1), apart, "to the last one");
 	is(span_parts_get(&p, SPAN_BLOCKED, apart), 0, "and no more");
 	is(span_parts_get(&p, SPAN_BLOCKED, SPAN_DETAIL_OTHER), 10 * apart + 55,
