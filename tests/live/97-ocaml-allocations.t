@@ -179,12 +179,18 @@ jq -e --argjson first "$first" --argjson others "$others" '
 	| . as $r | (if all(. > 0.9 and . < 1.1) then true else error($r | tojson) end)' "$TMP/domains.json" >/dev/null 2>"$TMP/jq"
 ok $? "of four that allocate as 1 : 0.4 : 0.4 : 0.1, what domains allocate that never use up half of their minor heap is a row of its own" || diag "$(cat "$TMP/jq" "$TMP/err")"
 
-# It lives for some milliseconds. Where it has ended before a busy machine let it be held, which a line reports, it
-# runs once more.
-for _ in 1 2 3 4 5; do
-	ends_with 0 timeout 300 "$O/ebtrace" mem hotspots --json -o "$TMP/tiny.json" -- chroot "$ROOT" "$EXE_IN" shares 10000 >"$TMP/truth" 2>"$TMP/err"
-	grep -q 'ended before it could be looked into\|not watched' "$TMP/err" || break
-done
+# started FILE "REPORT OPTIONS" ARGS...: a program that ebtrace starts, and that lives for some milliseconds. Where it has
+# ended before a busy machine let it be held, which a line reports, it runs once more.
+started() {
+	local file=$1 report=$2
+	shift 2
+	for _ in 1 2 3 4 5; do
+		# shellcheck disable=SC2086
+		ends_with 0 timeout 300 "$O/ebtrace" mem $report -o "$TMP/$file" -- chroot "$ROOT" "$EXE_IN" "$@" >"$TMP/truth" 2>"$TMP/err"
+		grep -q 'ended before it could be looked into\|not watched' "$TMP/err" || break
+	done
+}
+started tiny.json "hotspots --json" shares 10000
 # Of the runtime's own there is a little.
 jq -e --argjson small "$(awk '!/large/ { n += $2 } END { print n }' "$TMP/truth")" '
 	.sites | map(select(.function | startswith("[in minor heaps"))) | length == 1 and
@@ -201,7 +207,7 @@ ok $? "where they are many the small ones are chosen at random: what each site a
 is "$(jq -c '.sites[] | select(.function == "Sites.huge") | [.bytes, .low, .high]' "$TMP/sizes.json")" \
 	"$(awk '/huge/ { b = 8 * $2; print "[" b "," b "," b "]" }' "$TMP/sizes")" \
 	"and what is large among them counts with its own size still"
-ends_with 0 timeout 300 "$O/ebtrace" mem flame -f folded -o "$TMP/sizes.folded" -- chroot "$ROOT" "$EXE_IN" sizes 1000 >"$TMP/truth" 2>"$TMP/err"
+started sizes.folded "flame -f folded" sizes 1000
 is "$(awk '/Sites.huge/ { n += $NF } END { print n }' "$TMP/sizes.folded")" "$(awk '/huge/ { print $2 }' "$TMP/truth")" \
 	"so it does in the flame graph, in words"
 
