@@ -356,7 +356,7 @@ cross-syntax: | $(BPF)/ebtrace.skel.h
 		$(filter-out -MMD -MP,$(EBT_CFLAGS)) $(CROSS_HEADERS) -fsyntax-only
 	@printf '%s\n' $(BPF_SRC) | xargs -n 1 $(CLANG) $(BPF_CFLAGS) -D__TARGET_ARCH_arm64 -fsyntax-only
 
-FUZZ_SECONDS ?= 7
+FUZZ_SECONDS ?= 10
 # What they call, and what that needs.
 FUZZED = $(call in_user,base elf proc codec session stream/fibers.c stream/fiber_texts.c runtime/ocaml source/ring source/file/memtrace_*.c)
 FUZZ_CC = $(CLANG) -std=gnu11 -gline-tables-only -O1 -fsanitize=$(ASAN) -fno-sanitize-recover=all -Iinclude -Iuser -I. \
