@@ -4,7 +4,7 @@
  * with much of what is rare in those of real programs. Phases and spans of a domain are mostly in
  * order, and the last ones are open. The texts have each character that some format escapes.
  * fibers: half of the events are Eio's. Most of its fibers are short, and some are never created.
- * PARAMETERS: of each trace of allocations, of which nothing is said to be promoted or collected.
+ * PARAMETERS: those of each trace of allocations. No object of these is promoted or collected.
  */
 #include "codec/capture/capture.h"
 #include "codec/eio/eio.h"

@@ -393,7 +393,7 @@ static void test_cuts_fxt(void)
 		   "$DUMP $F | grep -o 'syscall=[-0-9]*'", "syscall=35"}, );
 }
 
-/* A marker of as many values as there may be, and one whose values were cut. */
+/* A marker with the most values, and one with values that were cut. */
 static void feed_markers(struct run *r)
 {
 	unsigned char payload[MARKER_VALUES_BYTES], *end_of = payload;

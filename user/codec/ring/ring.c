@@ -228,7 +228,7 @@ static bool makes_sense(const struct ring_decoder *d, const struct span *s, size
 	return true;
 }
 
-/* A record may begin here whose end is in the next batch. */
+/* A record may begin here, and end in the next batch. */
 static bool may_be_cut(const struct ring_decoder *d, const struct span *s, size_t i)
 {
 	uint64_t h = s->w[i];

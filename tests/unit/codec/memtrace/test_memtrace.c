@@ -222,6 +222,17 @@ static size_t count_code(void *ctx, int64_t code, const struct ebt_memtrace_loca
 	return 0;
 }
 
+/* An object of a word, with this code for its backtrace. */
+static struct ebt_memtrace_event alloc_at(const int64_t *code)
+{
+	return (struct ebt_memtrace_event){.what = EBT_MEMTRACE_ALLOC,
+					   .obj = EBT_MEMTRACE_NEW_OBJ,
+					   .words = 1,
+					   .samples = 1,
+					   .frame = code,
+					   .frames = 1};
+}
+
 /* The writer remembers which codes have been defined, and forgets all when it has no room. */
 static void test_many_codes(void)
 {
@@ -231,17 +242,11 @@ static void test_many_codes(void)
 	struct ebt_memtrace_writer *w = ebt_memtrace_writer_init(memory, &t, 0, 0);
 	int err = 0;
 	for (int64_t code = 1; code <= 100000 && !err; code++) {
-		struct ebt_memtrace_event e = {.what = EBT_MEMTRACE_ALLOC,
-					       .obj = EBT_MEMTRACE_NEW_OBJ,
-					       .words = 1,
-					       .samples = 1,
-					       .frame = &code,
-					       .frames = 1};
+		struct ebt_memtrace_event e = alloc_at(&code);
 		err = ebt_memtrace_write(w, &e);
 	}
 	ok(!err && !ebt_memtrace_write_flush(w, 1) && asked == 100000,
 	   "of 100,000 codes each is defined once");
-
 	free(memory);
 }
 
@@ -301,12 +306,7 @@ static void test_large_locations(void)
 						 .host = "",
 						 .runtime_params = "",
 						 .context = ""};
-		struct ebt_memtrace_event e = {.what = EBT_MEMTRACE_ALLOC,
-					       .obj = EBT_MEMTRACE_NEW_OBJ,
-					       .words = 1,
-					       .samples = 1,
-					       .frame = &code,
-					       .frames = 1};
+		struct ebt_memtrace_event e = alloc_at(&code);
 		ebt_memtrace_write_info(&trace, &info);
 		struct ebt_memtrace_writer *w = ebt_memtrace_writer_init(memory, &trace, 0, 0);
 		if (ebt_memtrace_write(w, &e) || ebt_memtrace_write_flush(w, 1))

@@ -58,7 +58,7 @@ static void test_limit(void)
 	span_parts_done(&p);
 }
 
-/* Sums of sums, whose parts are in the same order, or in any. */
+/* Sums are added up. Their parts are in the same order, or in another. */
 static void test_merge(void)
 {
 	uint64_t seed = 1;
